@@ -16,6 +16,7 @@ from lines import fit
 from naive.levels import log_probabilities
 
 ROWS = 400
+FAMILY = {"way": "categorical"}
 WORDS = np.array(["bus", "car", "walk"])
 PULL, BY_AGE, SCORES = np.array([0.0, 0.9, -0.7]), np.array([0.0, 0.5, 0.2]), np.array([0.0, 1.0, -1.0])
 
@@ -36,7 +37,7 @@ def graph(*last, direct=True):
 
 
 def posterior(*last, data=None, direct=True, **options):
-    options = {"families": {"way": "categorical"}, "rng": 0} | options
+    options = {"families": FAMILY, "rng": 0} | options
     return fit(data or table(), graph(*last, direct=direct), **options)
 
 
@@ -116,9 +117,6 @@ def test_levels_and_what_follows_from_them_are_as_in_the_table_without_a_path():
     assert still.mean.mean == pytest.approx((data["way"] == "car").mean(), abs=0.03)
 
 
-FAMILY = {"way": "categorical"}
-
-
 def test_weights_are_rows_that_are_there_more_often():
     data = table()
     twice = {name: np.repeat(column, 2) for name, column in data.items()}
@@ -149,3 +147,201 @@ def test_how_far_rows_move_the_effect_is_its_covariance_with_their_log_likelihoo
     exact = like @ (joint.effect - joint.effect.mean()) / sample.size
     assert np.corrcoef(psi, exact)[0, 1] > 0.99
     assert psi @ exact / (exact @ exact) == pytest.approx(1.02, abs=0.03)  # a little larger, by their leverage
+
+
+# -- between treatment and outcome -------------------------------------------------------------------------------------
+
+
+def through(effect, draws, outcome):
+    """The effect by way of the levels, summed over them row by row, in some draws."""
+    data, way = table(), effect.answer.samples["way"]
+    last = effect.answer.samples[outcome]
+    levels = effect.posterior.workings.data.levels["way"].values
+    working = effect.posterior.workings.data
+    found = np.empty(draws)
+    for draw in range(draws):
+        means = []
+        for x in (0.0, 1.0):
+            changed = {**data, "new": np.full(ROWS, x)}
+            design = {
+                name: (changed[name] - data[name].mean()) / working.column_scale(name) for name in ("age", "new")
+            }
+            slopes = way.coefficients[draw].reshape(2, 2)
+            phi = np.array([way.intercept[draw], *way.beside[draw]])
+            phi = phi + sum(design[name][:, None] * slopes[i] for i, name in enumerate(("age", "new")))
+            chance = np.exp(log_probabilities(phi @ contrasts(3).T))
+            mean = np.zeros(ROWS)
+            for level in range(3):
+                eta = np.full(ROWS, last.intercept[draw])
+                for place, name in enumerate(last.columns.names):
+                    if name in design:
+                        own = design[name]
+                    else:
+                        code = working.categories["way"].index(name)
+                        own = (levels[level, code] - last.columns.center[place]) / last.columns.scale[place]
+                    eta = eta + last.coefficients[draw, place] * own
+                mean += chance[:, level] * (1 / (1 + np.exp(-eta)) if outcome == "late" else eta * working.scale_of("y"))
+            means.append(mean.mean())
+        found[draw] = means[1] - means[0]
+    return found
+
+
+@pytest.mark.parametrize("outcome", ["y", "late"])
+def test_an_effect_through_levels_is_their_sum_written_out(outcome):
+    effect = posterior(outcome).effect("new", outcome).contrast(0, 1)
+    np.testing.assert_allclose(effect.answer.outcomes.difference[:10], through(effect, 10, outcome), rtol=1e-8)
+    assert (effect.levels[0].median < effect.levels[1].median) == (effect.mean > 0)
+
+
+def test_an_effect_through_levels_is_near_the_truth():
+    rng = np.random.default_rng(0)
+    gaps = []
+    for x in (0.0, 1.0):
+        p = np.exp(log_probabilities(np.full((100_000, 1), x) * PULL + np.outer(rng.standard_normal(100_000), BY_AGE)))
+        gaps.append(p.mean(axis=0))
+    truth = float((gaps[1] - gaps[0]) @ SCORES)
+    effect = posterior("y", direct=False).effect("new", "y")
+    assert abs(effect.mean - truth) < 2.5 * effect.sd
+    assert effect.sd < 0.12
+
+
+def test_all_of_an_effect_runs_through_the_levels_where_no_other_way_is_possible():
+    found = posterior("y", direct=False).effect("new", "y").mediation(["way"], products=False)
+    whole = posterior("y", direct=False).effect("new", "y")
+    assert found.indirect.mean == pytest.approx(whole.mean, abs=0.1 * whole.sd)
+    assert found.direct.mean == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_category_may_act_on_a_category():
+    data, rng = table(), np.random.default_rng(5)
+    area = rng.choice(["in", "out", "far"], ROWS)
+    pull = np.where(area == "far", 1.2, np.where(area == "out", 0.3, 0.0))
+    p = np.exp(log_probabilities(np.outer(data["new"], PULL) + np.outer(pull, PULL)))
+    code = (rng.random(ROWS)[:, None] > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    data |= {"area": area, "way": WORDS[code]}
+    found = fit(data, {"way": ["area", "new"]}, families=FAMILY, rng=0).effect("area", "way")
+    contrast = found.contrast("in", "far")
+    raw = [(data["way"][area == word] == "car").mean() for word in ("in", "far")]
+    assert contrast.mean == pytest.approx(raw[1] - raw[0], abs=0.07)
+    assert contrast.probability.levels()["level"] == WORDS.tolist()
+
+
+def test_rows_of_another_table_need_covariates_only():
+    found = posterior("y", direct=False)
+    for outcome in ("way", "y"):
+        same = found.effect("new", outcome, over={"age": table()["age"]})
+        here = found.effect("new", outcome)
+        assert same.mean == pytest.approx(here.mean, abs=0.15 * here.sd)
+    chance = found.predict({"age": [-1.0, 1.0], "new": [0, 1]}, outcome="way")
+    assert 0.0 < chance["mean"][0] < chance["mean"][1] < 1.0
+
+
+def test_what_is_set_at_once_and_new_units_have_levels_on_their_way():
+    found = posterior("y", direct=False)
+    set_both = found.do({"new": 1, "age": 0.0}, outcome="y")
+    p = np.exp(log_probabilities((PULL)[None]))[0]
+    assert set_both.mean.mean == pytest.approx(p @ SCORES, abs=0.2)
+    fixed = found.do({"way": "car"}, outcome="y")
+    assert fixed.mean.mean == pytest.approx(1.0, abs=0.15)
+    units = found.effect("new", "y").do(1).new_unit
+    assert float(np.std(units.draws)) > 0.6
+    one = found.effect("new", "way").do(1).new_unit
+    assert one.probability == pytest.approx(found.effect("new", "way").do(1).mean.mean, abs=0.01)
+
+
+def test_it_is_saved_with_its_levels(tmp_path):
+    found = posterior("y")
+    found.save(tmp_path / "study.npz")
+    again = ad.load(tmp_path / "study.npz")
+    for outcome in ("way", "y"):
+        assert again.effect("new", outcome).mean == found.effect("new", outcome).mean
+    assert again.effect("new", "way").probability.levels()["level"] == WORDS.tolist()
+
+
+def test_a_report_and_the_edges_that_matter_are_shown(tmp_path):
+    effect = posterior("y").effect("new", "y")
+    effect.report(tmp_path / "x.html")
+    found = effect.edge_influence()
+    assert ("way", "y") in list(zip(found["cause"], found["effect"], strict=True))
+
+
+@pytest.mark.parametrize("missing", ["way", "age"])
+def test_levels_and_their_causes_are_imputed(missing):
+    data, rng = table(), np.random.default_rng(6)
+    holes = rng.random(ROWS) < 0.2
+    gaps = np.where(holes, None, data["way"]) if missing == "way" else np.where(holes, np.nan, data["age"])
+    for outcome in ("way", "y"):
+        full = posterior("y").effect("new", outcome)
+        found = posterior("y", data=data | {missing: gaps}, missing="impute", imputations=5).effect("new", outcome)
+        assert abs(found.mean - full.mean) < 1.2 * full.sd
+        assert 0.85 * full.sd < found.sd < 1.8 * full.sd
+    values = found.posterior.workings.data.table.column("way")
+    assert set(values.tolist()) == {0.0, 1.0, 2.0}
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("family", "said"),
+    [
+        (ad.Categorical(level="train"), "Categorical level of 'way' must be one of 'bus', 'car', 'walk', got 'train'"),
+        ("ordered", "'way' is a category with 3 levels, which 'ordered' is not for: use families={'way': 'categ"),
+        ("bernoulli", "'way' is a category with 3 levels, which 'bernoulli' is not for"),
+    ],
+)
+def test_families_that_do_not_suit_a_category_are_refused(family, said):
+    with pytest.raises(ad.AlldagsError, match=said):
+        posterior(families={"way": family})
+
+
+def test_two_levels_and_too_many_are_refused():
+    data = table()
+    with pytest.raises(ad.AlldagsError, match=r"'late' is to be one of several levels .* but has two"):
+        fit(data, {"late": ["age"]}, families={"late": "categorical"})
+    many = data | {"way": np.array(list("abcdefghijklm"))[np.arange(ROWS) % 13]}
+    with pytest.raises(ad.AlldagsError, match="but has 13; at most 12 have probabilities of their own"):
+        posterior(data=many)
+
+
+def test_a_level_that_no_complete_row_has_is_named():
+    data = table()
+    gaps = data | {"age": np.where(data["way"] == "walk", np.nan, data["age"])}
+    with pytest.raises(ad.AlldagsError, match=r"no complete row of 'way' \(categorical\) has the level 'walk'"):
+        posterior(data=gaps, missing="drop")
+
+
+def test_questions_that_levels_do_not_answer_are_refused_by_name():
+    found = posterior("y")
+    for outcome in ("way", "y"):
+        with pytest.raises(ad.AlldagsError, match="shares of variance, which levels do not have"):
+            found.effect("new", outcome).sensitivity()
+        with pytest.raises(ad.AlldagsError, match="no order of levels says that"):
+            found.effect("new", outcome).counterfactual([0, 1])
+    effect = found.effect("new", "way")
+    with pytest.raises(ad.AlldagsError, match="several log odds"):
+        effect.on("log odds")
+    with pytest.raises(ad.AlldagsError, match="several log odds"):
+        effect.paths()
+    with pytest.raises(ad.AlldagsError, match="no straight line goes through 'way', which has levels"):
+        _ = effect.checks.straight_line
+    assert effect.checks.least_squares is None
+    with pytest.raises(ad.AlldagsError, match="'y' has no levels with probabilities of their own"):
+        found.effect("new", "y").probability.levels()
+
+
+def test_without_the_word_a_category_is_refused_with_it():
+    plain = fit(table(), graph("y"), rng=0)
+    for outcome in ("way", "y"):
+        with pytest.raises(ad.AlldagsError, match="families={'way': 'categorical'}"):
+            plain.effect("new", outcome)
+
+
+def test_graphs_may_disagree_about_the_causes_of_levels():
+    both = [graph("y"), graph("y").without_edge("age", "way")]
+    found = fit(table(), both, families=FAMILY, rng=0)
+    first, second = found.graph_probabilities
+    assert first + second == pytest.approx(1.0)
+    assert np.isfinite(found.effect("new", "way").sd)
+    with pytest.raises(ad.AlldagsError, match="disagree about what may act on 'way'"):
+        fit(table(), both, rng=0)
