@@ -88,8 +88,8 @@ def summary(records: list[Levelled]) -> str:
         covered = np.mean([r.low <= r.truth <= r.high for r in own])
         lines.append([
             world, f"{rows:,}", asked, f"{len(own)}", f"{np.mean([r.truth for r in own]):+.3f}", f"{error.mean():+.3f}",
-            f"{np.sqrt((error**2).mean()):.3f}", f"{100 * covered:.1f}%", f"{np.mean([r.high - r.low for r in own]):.3f}",
-            f"{np.mean([r.seconds for r in own]):.2f}",
+            f"{np.sqrt((error**2).mean()):.3f}", f"{100 * covered:.1f}%",
+            f"{np.mean([r.high - r.low for r in own]):.3f}", f"{np.mean([r.seconds for r in own]):.2f}",
         ])  # fmt: skip
     head = ("category", "rows", "asked", "sets", "truth", "bias", "rmse", "95% covers", "width", "CPU seconds")
     return markdown(head, lines)

@@ -229,7 +229,13 @@ def told(names: tuple[str, ...]) -> Study:
     return found
 
 
-BESIDE_THE_PAIR = {"levels between", "yes/no mediator", "amount between", "grade between", "open"}  # no business of correlated errors
+BESIDE_THE_PAIR = {
+    "levels between",
+    "yes/no mediator",
+    "amount between",
+    "grade between",
+    "open",
+}  # no business of correlated errors
 
 
 def refused(names: tuple[str, ...]) -> list[meetings.Meeting]:

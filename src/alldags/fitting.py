@@ -206,10 +206,10 @@ def fit(
         fit.__kwdefaults__ or {},
     )  # fmt: skip
     graphs = as_graphs(graph)
-    shares = _weights(graph_weights, len(graphs))
-    categories = said_categories(families, categories, graphs[0].variables)
+    shares, levelled = _weights(graph_weights, len(graphs)), said_categories(families, graphs[0].variables)
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, {"progress": progress, "robust": robust})
+    categories = (*categories, *(name for name in levelled if name not in categories)) if levelled else categories
     options = RowOptions(
         missing, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects, categories
     )
@@ -232,11 +232,10 @@ def fit(
     levels = categories_of(tables.levels)
     met = {**met, **tables.asked, **open_categories(levels, graphs)}
     meetings.check(met)
-    check_same_causes(levels.keys() - set(said_categories(families, (), graphs[0].variables)), graphs)
+    check_same_causes(levels.keys() - set(levelled), graphs)
     columns = coded_columns(variables, tables.levels)
     data = working_tables(parts, prior, columns, tables.levels)
-    seen = tables.seen and replace(tables.seen, randomized=lots)
-    data[0] = replace(data[0], seen=seen)
+    data[0] = replace(data[0], seen=(seen := tables.seen and replace(tables.seen, randomized=lots)))
     source = partial(_opened, table, names, variables, categories)
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
     opened = Opened(source, missing == "drop", tables.asked, marked, _within(parts[0], tables.factors))

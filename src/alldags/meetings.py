@@ -213,7 +213,9 @@ _ROWS = (
         "a hidden cause is measured by shares of variance, which levels do not have",
         "make a 0/1 column of one level, and ask it there",
     ),
-    _Row("categorical", "terms of levels", "log odds of levels are straight lines in their causes", "leave out the terms"),
+    _Row(
+        "categorical", "terms of levels", "log odds of levels are straight lines in their causes", "leave out the terms"
+    ),
     _Row(
         "categorical",
         "counterfactuals",

@@ -43,7 +43,9 @@ def fitted(x, y, levels, seed=0, size=4000):
     k, family = x.shape[1], of_levels(levels)
     terms = NodeTerms("y", tuple(f"x{i}" for i in range(k)), (0.5,) * k)
     terms = repeated(terms, predictor_names(family.predictors))
-    return fit_rows(family_rows(x, y, family), terms, Prior(slab_variance=TAU), Auto(), np.random.default_rng(seed), size)
+    return fit_rows(
+        family_rows(x, y, family), terms, Prior(slab_variance=TAU), Auto(), np.random.default_rng(seed), size
+    )
 
 
 def by_level(found, levels):

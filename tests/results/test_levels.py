@@ -70,7 +70,9 @@ def test_all_levels_are_in_one_table_whose_differences_add_up_to_zero():
     assert sum(found["difference"]) == pytest.approx(0.0, abs=1e-12)
     assert sum(found["before"]) == pytest.approx(1.0)
     assert sum(found["after"]) == pytest.approx(1.0)
-    for word, difference, low, high in zip(found["level"], found["difference"], found["low"], found["high"], strict=True):
+    for word, difference, low, high in zip(
+        found["level"], found["difference"], found["low"], found["high"], strict=True
+    ):
         alone = posterior(families={"way": ad.Categorical(level=word)}).effect("new", "way")
         assert alone.mean == pytest.approx(difference, abs=1e-9)
         assert alone.interval() == pytest.approx((low, high), abs=0.01)
@@ -163,9 +165,7 @@ def through(effect, draws, outcome):
         means = []
         for x in (0.0, 1.0):
             changed = {**data, "new": np.full(ROWS, x)}
-            design = {
-                name: (changed[name] - data[name].mean()) / working.column_scale(name) for name in ("age", "new")
-            }
+            design = {name: (changed[name] - data[name].mean()) / working.column_scale(name) for name in ("age", "new")}
             slopes = way.coefficients[draw].reshape(2, 2)
             phi = np.array([way.intercept[draw], *way.beside[draw]])
             phi = phi + sum(design[name][:, None] * slopes[i] for i, name in enumerate(("age", "new")))
@@ -180,7 +180,9 @@ def through(effect, draws, outcome):
                         code = working.categories["way"].index(name)
                         own = (levels[level, code] - last.columns.center[place]) / last.columns.scale[place]
                     eta = eta + last.coefficients[draw, place] * own
-                mean += chance[:, level] * (1 / (1 + np.exp(-eta)) if outcome == "late" else eta * working.scale_of("y"))
+                mean += chance[:, level] * (
+                    1 / (1 + np.exp(-eta)) if outcome == "late" else eta * working.scale_of("y")
+                )
             means.append(mean.mean())
         found[draw] = means[1] - means[0]
     return found
@@ -333,7 +335,7 @@ def test_questions_that_levels_do_not_answer_are_refused_by_name():
 def test_without_the_word_a_category_is_refused_with_it():
     plain = fit(table(), graph("y"), rng=0)
     for outcome in ("way", "y"):
-        with pytest.raises(ad.AlldagsError, match="families={'way': 'categorical'}"):
+        with pytest.raises(ad.AlldagsError, match=r"families=\{'way': 'categorical'\}"):
             plain.effect("new", outcome)
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from alldags.answers.joint import Joint
 from alldags.answers.regressed import Regressed
+from alldags.answers.seen import Seen, SeenLevels, seen_levels
 from alldags.columns.base import Columns, RowValues
 from alldags.columns.rows import Rows
 from alldags.data.batches import Marks, RowTable
@@ -240,54 +241,6 @@ def _leverage(item: Answering, products: FloatArray, squares: FloatArray) -> Flo
     return np.divide(_forms(spread, products), squares, out=np.zeros(len(squares)), where=squares > 0)
 
 
-class Seen(NamedTuple):
-    """What some rows say: moves (2, rows), and slope, information and variance of their predictors, (rows,) each."""
-
-    psi: FloatArray
-    slope: FloatArray
-    information: FloatArray
-    spread: FloatArray
-
-    @property
-    def square(self) -> FloatArray:
-        """What the noise of each row moves the effect by, squared, shape (rows,)."""
-        return np.asarray(self.slope**2 * self.information)
-
-    @property
-    def inside(self) -> FloatArray:
-        """Leverage of each row, shape (rows,)."""
-        return np.asarray(self.information * self.spread)
-
-    def weighed(self, weight: FloatArray, design: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the squares by weight (rows,), and products of the rows' vectors with the columns, (rows, p)."""
-        own = weight * self.information * self.slope
-        return weight * self.information * self.slope**2, design * own[:, None]
-
-
-class SeenLevels(NamedTuple):
-    """The same with m predictors: slopes (rows, m), information and covariance (rows, m, m)."""
-
-    psi: FloatArray
-    slope: FloatArray
-    information: FloatArray
-    spread: FloatArray
-
-    @property
-    def square(self) -> FloatArray:
-        """What the noise of each row moves the effect by, squared, shape (rows,)."""
-        return np.einsum("na,nab,nb->n", self.slope, self.information, self.slope)
-
-    @property
-    def inside(self) -> FloatArray:
-        """Leverage of each row, shape (rows,)."""
-        return np.einsum("nab,nab->n", self.information, self.spread)
-
-    def weighed(self, weight: FloatArray, design: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the squares by weight (rows,), and products of the rows' vectors with the columns, (rows, p)."""
-        own = weight[:, None] * np.einsum("nab,nb->na", self.information, self.slope)
-        return weight * self.square, (design[:, :, None] * own[:, None, :]).reshape(len(design), -1)
-
-
 def _looked_at(item: Answering, table: RowTable) -> Iterator[tuple[RowValues, FloatArray, Seen | SeenLevels]]:
     """Yield batches of rows, how much each counts, and what `_of_rows` says of them."""
     weigh = _weigher(item.of.child, table)
@@ -340,27 +293,11 @@ def _of_rows(item: Answering, rows: RowValues) -> Seen | SeenLevels:
 
 
 def _of_levels(item: Answering, design: FloatArray, child: FloatArray) -> SeenLevels:
-    """Return the same of rows of a category, whose log-likelihood is expanded to second order about their means."""
+    """Return the same of rows of a category."""
     assert isinstance(item.of.family, Categorical)
-    m, size = item.of.predictors, design.shape[1]
-
-    def of(vector: FloatArray) -> FloatArray:
-        return np.asarray(design @ vector.reshape(size, m))
-
-    def around(matrix: FloatArray, first: FloatArray) -> FloatArray:
-        """Return ``D M D' - mean first' - first mean'`` of each row, shape (rows, m, m)."""
-        half = (design @ matrix.reshape(size, -1)).reshape(len(design), m, size, m)
-        crossed = mean[:, :, None] * first[:, None, :]
-        return np.asarray(np.einsum("najb,nj->nab", half, design) - crossed - crossed.transpose(0, 2, 1))
-
-    mean = of(item.mean)
-    gradient, information = item.of.family.derivatives(child, mean)
-    psi = np.empty((2, len(child)))
-    for half in (0, 1):
-        first = of(item.first[half, 0])
-        curved = np.einsum("nab,nab->n", information, around(item.second[half, 0], first))
-        psi[half] = np.einsum("na,na->n", gradient, first) - 0.5 * curved
-    return SeenLevels(psi, of(item.slope), information, around(item.square, mean) + mean[:, :, None] * mean[:, None, :])
+    return seen_levels(
+        item.of.family, design, child, item.mean, item.square, item.slope, item.first[:, 0], item.second[:, 0]
+    )
 
 
 def _normal(item: Answering, design: FloatArray, child: FloatArray, arm: IntArray) -> FloatArray:

@@ -141,14 +141,14 @@ class Response:
                 continue
             moves = rows.moves(route.source, comparison)
             for block in blocks(rows.count, size, route):
-                low, high = self._both(rows, samples, route, block, comparison, moves)
+                low, high = self._at_both(rows, samples, route, block, comparison, moves)
                 gap = low if comparison.is_level else high - low
                 parts = (low, high, gap, gap**2)
                 sums[:, block] += np.array([rows.sums(part) for part in parts])
         low, high, gap, square = sums / total
         return Outcomes(low, high, np.maximum(square - gap**2, 0.0) / count)
 
-    def _both(
+    def _at_both(
         self,
         rows: PushedRows,
         samples: Samples,
@@ -178,7 +178,7 @@ class Response:
         route, own = self.route(samples), self.pushed_rows(rows, 0)
         moves, found = own.moves(route.source, comparison), np.empty((size, rows.count))
         for block in blocks(rows.count, size, route):
-            low, high = self._both(own, samples, route, block, comparison, moves)
+            low, high = self._at_both(own, samples, route, block, comparison, moves)
             found[block] = (high - low).T
         return found
 

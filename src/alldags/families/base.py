@@ -308,6 +308,7 @@ class Plain:
 
     __slots__ = ()
 
+    name: ClassVar[str]
     complete: ClassVar[bool] = True  # whether values are known in every row; else they are no cause, and have no line
     takes_levels: ClassVar[bool] = False  # whether the child is a category, else a number
 

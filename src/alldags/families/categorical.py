@@ -124,8 +124,8 @@ class Categorical(Plain):
             counts += np.bincount(values.astype(np.int64), minlength=len(counts))
         if (empty := np.flatnonzero(counts == 0)).size:
             raise DataError(
-                f"no complete row of {child!r} (categorical) has the level {self.words[int(empty[0])]!r}: nothing shows "
-                "what makes it probable; leave out rows with it before, or group it with another"
+                f"no complete row of {child!r} (categorical) has the level {self.words[int(empty[0])]!r}: nothing "
+                "shows what makes it probable; leave out rows with it before, or group it with another"
             )
         return self
 
@@ -343,7 +343,7 @@ def contrasts(levels: int) -> FloatArray:
 
 
 def _derivatives(code: IntArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return gradient (rows, m) and information (rows, m, m) by predictors, of rows with probabilities (rows, levels)."""
+    """Return gradient (rows, m) and information (rows, m, m) by predictors, at probabilities (rows, levels)."""
     c = contrasts(p.shape[1])
     mean, m = p @ c, c.shape[1]
     squares = (p @ (c[:, :, None] * c[:, None, :]).reshape(len(c), -1)).reshape(len(p), m, m)

@@ -178,18 +178,17 @@ def planned_families(
     return _said(named, children, tails) | {name: Bernoulli() for name in looks}
 
 
-def said_categories(families: Any, categories: Sequence[str], variables: Sequence[str]) -> Sequence[str]:
-    """Return the columns of numbers that are codes of levels: those that were declared, and children with levels.
+def said_categories(families: Any, variables: Sequence[str]) -> tuple[str, ...]:
+    """Return the variables that were said to have levels: if they are numbers, these are codes.
 
     Examples
     --------
     >>> from alldags.models.families import said_categories
-    >>> said_categories({"region": "categorical", "y": "poisson"}, ("site",), ("site", "region", "y"))
-    ('site', 'region')
+    >>> said_categories({"region": "categorical", "y": "poisson"}, ("site", "region", "y"))
+    ('region',)
     """
     named = families if isinstance(families, Mapping) else {}
-    said = [name for name in variables if name in named and _has_levels(name, named[name])]
-    return tuple(dict.fromkeys((*categories, *said))) if said else categories
+    return tuple(name for name in variables if name in named and _has_levels(name, named[name]))
 
 
 def _has_levels(name: Any, family: Any) -> bool:

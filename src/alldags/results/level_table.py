@@ -31,7 +31,8 @@ def level_table(effect: Effect, level: float) -> Table:
         )
     if not isinstance(effect.answer, PushedAnswer):
         raise AlldagsError(
-            f"no candidate path leads from {effect.treatment!r} to {effect.outcome!r}: no level is more or less probable"
+            f"no candidate path leads from {effect.treatment!r} to {effect.outcome!r}: "
+            "no level is more or less probable"
         )
     found: dict[str, list[object]] = {name: [] for name in ("level", "before", "after", "difference", "low", "high")}
     for word in family.words:
