@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from alldags.data.levels import Levels
 from alldags.engines.auto import Auto
 from alldags.engines.weighted.fit import fit_rows
 from alldags.families.base import Batch, Draws
@@ -39,8 +40,8 @@ def of_levels(levels):
     return Categorical(level="a", words=WORDS[:levels])
 
 
-def fitted(x, y, levels, seed=0, size=4000):
-    k, family = x.shape[1], of_levels(levels)
+def fitted(x, y, levels, seed=0, size=4000, family=None):
+    k, family = x.shape[1], family or of_levels(levels)
     terms = NodeTerms("y", tuple(f"x{i}" for i in range(k)), (0.5,) * k)
     terms = repeated(terms, predictor_names(family.predictors))
     return fit_rows(
@@ -48,9 +49,9 @@ def fitted(x, y, levels, seed=0, size=4000):
     )
 
 
-def by_level(found, levels):
+def by_level(found, levels, c=None):
     """Means and standard deviations of the coefficients of levels, shape (k, levels)."""
-    c, m = contrasts(levels), levels - 1
+    c, m = contrasts(levels) if c is None else c, levels - 1
     mean = found.mean.reshape(-1, m) @ c.T
     second = found.second_moment.reshape(len(mean), m, len(mean), m)
     square = np.array([np.einsum("la,ab,lb->l", c, second[i, :, i], c) for i in range(len(mean))])
@@ -88,12 +89,20 @@ def test_two_levels_are_a_yes_no_node():
 def test_the_order_of_levels_does_not_matter(rng):
     x, y = levelled(200, 4, "strong", 2)
     order = rng.permutation(4)
-    found, other = fitted(x, y, 4), fitted(x, order[y.astype(int)].astype(float), 4)
-    np.testing.assert_allclose(other.base.inclusion, found.base.inclusion, atol=1e-6)  # nothing is drawn there
-    assert other.base.log_evidence == pytest.approx(found.base.log_evidence, abs=1e-6)
-    assert np.abs(other.inclusion - found.inclusion).max() < 0.01
-    (mean, sd), (moved, _) = by_level(found, 4), by_level(other, 4)
-    assert (np.abs(moved[:, order] - mean) / sd).max() < 0.08
+    moved = order[y.astype(int)].astype(float)
+    one, two = (
+        Categorical().labelled("y", Levels("y", WORDS[:4], tuple(np.bincount(code.astype(int)).tolist())))
+        for code in (y, moved)
+    )
+    found, other = fitted(x, y, 4, family=one), fitted(x, moved, 4, family=two)
+    np.testing.assert_allclose(other.inclusion, found.inclusion, rtol=1e-6)
+    np.testing.assert_allclose(other.mean, found.mean, rtol=1e-6)
+    assert other.log_evidence == pytest.approx(found.log_evidence, abs=1e-6)
+    drawn = fitted(x, moved, 4)  # with other contrasts
+    assert np.abs(drawn.inclusion - found.inclusion).max() < 0.01
+    assert drawn.log_evidence == pytest.approx(found.log_evidence, abs=0.02)
+    (mean, sd), (again, _) = by_level(found, 4, one.contrasts), by_level(drawn, 4)
+    assert (np.abs(again[:, order] - mean) / sd).max() < 0.08
 
 
 def test_contrasts_favour_no_level():

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags.families.categorical import contrasts
 from golden.levels import FILE, WORDS, made
 from lines import fit
 
@@ -26,7 +25,8 @@ def posterior():
 
 def test_coefficients_and_their_errors_are_those_of_maximum_likelihood(posterior):
     x, node = made()[0], posterior.workings.models.items[0].node("way").columns
-    against = contrasts(4)[1:] - contrasts(4)[0]  # log odds of each level against the first
+    contrasts = posterior.workings.data.families["way"].contrasts
+    against = contrasts[1:] - contrasts[0]  # log odds of each level against the first
     mean = (node.mean.reshape(3, 3) @ against.T).T / x.std(axis=0, ddof=1)
     second = (node.second_moment - np.outer(node.mean, node.mean)).reshape(3, 3, 3, 3)
     spread = np.array([[np.sqrt(row @ second[i, :, i] @ row) for i in range(3)] for row in against])

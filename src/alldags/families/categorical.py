@@ -33,7 +33,7 @@ from alldags.wording import option
 if TYPE_CHECKING:
     from alldags.data.levels import Levels
 
-_MOST_LEVELS = 12  # more have next to no rows each, and a group of columns for each cause that is too wide
+MOST_LEVELS = 12  # more have next to no rows each, and a group of columns for each cause that is too wide
 _STEPS = 60
 _DECREMENT = 1e-6  # of Newton's iteration: the point need not be the mode itself
 _LEAST = 1e-300  # of a probability: its logarithm is finite
@@ -62,6 +62,8 @@ class Categorical(Plain):
         The levels, in the order of their codes; taken from the table.
     name_of
         The variable, of which the table has codes; taken from the graph.
+    ranks
+        Place of each level by frequency, from which contrasts are made, so that draws do not depend on the order.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Categorical(Plain):
     level: Any = None
     words: tuple[str, ...] = ()
     name_of: str = ""
+    ranks: tuple[int, ...] = ()
 
     @property
     def predictors(self) -> int:
@@ -95,10 +98,10 @@ class Categorical(Plain):
     def labelled(self, child: str, levels: Levels) -> Categorical:
         """Return the family with the levels of a column; refuse too many, or a level that it does not have."""
         words = levels.words
-        if len(words) > _MOST_LEVELS:
+        if len(words) > MOST_LEVELS:
             raise DataError(
                 f"{child!r} is to be one of several levels (categorical), but has {len(words)}; at most "
-                f"{_MOST_LEVELS} have probabilities of their own: group them"
+                f"{MOST_LEVELS} have probabilities of their own: group them"
             )
         if self.level is not None and str(self.level) not in words:
             raise DataError(
@@ -106,7 +109,14 @@ class Categorical(Plain):
                 f"{did_you_mean(str(self.level), words)}"
             )
         level = words[int(np.argmax(levels.counts))] if self.level is None else str(self.level)
-        return replace(self, level=level, words=words, name_of=child)
+        ranks = sorted(range(len(words)), key=lambda place: (-levels.counts[place], words[place]))
+        return replace(self, level=level, words=words, name_of=child, ranks=tuple(map(ranks.index, range(len(words)))))
+
+    @property
+    def contrasts(self) -> FloatArray:
+        """From predictors to log odds of levels, shape (levels, m)."""
+        found = contrasts(len(self.words))
+        return found[list(self.ranks)] if self.ranks else found
 
     def asked(self, level: str) -> Categorical:
         """Return the same family with the probability of another level as its mean."""
@@ -145,7 +155,7 @@ class Categorical(Plain):
         both = np.concatenate(
             [self.by_predictor(draws.coefficients), self.intercepts(draws.intercept, draws.beside)[:, :, None]], axis=2
         )
-        return np.tensordot(contrasts(len(self.words)), both, axes=1)
+        return np.tensordot(self.contrasts, both, axes=1)
 
     # -- prior and point ---------------------------------------------------------------------------------------------
 
@@ -186,7 +196,7 @@ class Categorical(Plain):
         counts = np.zeros(len(self.words))
         for batch in batches:
             counts += np.bincount(batch.child.astype(np.int64), batch.weighted(np.ones(len(batch.child))), len(counts))
-        return np.asarray(2.0 * contrasts(len(counts)).T @ np.log(counts))
+        return np.asarray(2.0 * self.contrasts.T @ np.log(counts))
 
     # -- the quadratic -----------------------------------------------------------------------------------------------
 
@@ -203,11 +213,11 @@ class Categorical(Plain):
             p = self.probabilities(eta.T).T
             value += float(batch.weighted(np.log(np.maximum(p[np.arange(len(code)), code], _LEAST))).sum())
             if root is None:
-                left, inside = _derivatives(code, p)
+                left, inside = _derivatives(self.contrasts, code, p)
             else:
                 points = _around(eta, rows, root)
                 widest = max(widest, float(np.abs(points - eta).max()) / math.sqrt(m))
-                each = [_derivatives(code, self.probabilities(point.T).T) for point in points]
+                each = [self.derivatives(batch.child, point) for point in points]
                 left, inside = (np.mean(np.stack(parts), axis=0) for parts in zip(*each, strict=True))
             gradient += rows.T @ (left if batch.weight is None else left * batch.weight[:, None])
             for a in range(m):
@@ -281,13 +291,13 @@ class Categorical(Plain):
 
     def derivatives(self, child: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return gradient (rows, m) and information (rows, m, m) of rows at predictors, shape (rows, m)."""
-        return _derivatives(child.astype(np.int64), self.probabilities(eta.T).T)
+        return _derivatives(self.contrasts, child.astype(np.int64), self.probabilities(eta.T).T)
 
     # -- what follows from predictors --------------------------------------------------------------------------------
 
     def probabilities(self, eta: FloatArray) -> FloatArray:
         """Return the probability of each level, predictors (m, ...) to (levels, ...)."""
-        found = np.tensordot(contrasts(len(self.words)), eta, axes=1)
+        found = np.tensordot(self.contrasts, eta, axes=1)
         found -= found.max(axis=0)
         np.exp(found, out=found)
         return np.asarray(found / found.sum(axis=0))
@@ -342,9 +352,8 @@ def contrasts(levels: int) -> FloatArray:
     return np.asarray(found / np.sqrt(2.0 * (found**2).sum(axis=0)))
 
 
-def _derivatives(code: IntArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _derivatives(c: FloatArray, code: IntArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return gradient (rows, m) and information (rows, m, m) by predictors, at probabilities (rows, levels)."""
-    c = contrasts(p.shape[1])
     mean, m = p @ c, c.shape[1]
     squares = (p @ (c[:, :, None] * c[:, None, :]).reshape(len(c), -1)).reshape(len(p), m, m)
     return c[code] - mean, squares - mean[:, :, None] * mean[:, None, :]

@@ -15,7 +15,7 @@ from alldags.data.record import MomentsSource
 from alldags.data.source import Source
 from alldags.errors import DataError, GraphError, did_you_mean
 from alldags.families.base import Family
-from alldags.families.categorical import Categorical
+from alldags.families.categorical import MOST_LEVELS, Categorical
 from alldags.families.kinds import FAMILIES, is_family
 from alldags.families.student import Student
 from alldags.families.survival import Survival
@@ -112,6 +112,8 @@ def with_families(
     named = named_families(families, graphs[0].variables)
     children = _children(graphs, data.categories.keys() - named.keys())
     chosen = _with_levels(_said(named, children, tails), data)
+    if families == "auto":
+        chosen |= _levelled(data, table, graphs, asked)
     looks = () if families == "normal" else [name for name in children if name not in named]
     looks = [name for name in looks if "imputation" in asked or data.look(name).is_yes_no]
     if looks and "moments" not in asked:
@@ -130,6 +132,21 @@ def _with_levels(chosen: Mapping[str, Family], data: WorkingData) -> dict[str, F
     for name in chosen.keys() & data.categories.keys():
         found[name] = chosen[name].labelled(name, data.levels[name])
     return found
+
+
+def _levelled(
+    data: WorkingData, table: Opened, graphs: Sequence[CandidateGraph], asked: meetings.Asked
+) -> dict[str, Family]:
+    """Return probabilities of levels for the categories that something may act on, where they can have them."""
+    acted_on = [name for name in data.categories if any(graph.parents(name) for graph in graphs)]
+    names = [name for name in acted_on if len(data.levels[name].labels) <= MOST_LEVELS]
+    if not names or "moments" in asked or meetings.reason_against(Categorical.name, asked):
+        return {}
+    rows = table.rows((*data.pooled.names, *names))
+    assert rows is not None
+    seen = {name: set(np.unique(rows.column(name)).tolist()) for name in names}
+    whole = [name for name in names if len(seen[name]) == len(data.levels[name].labels)]
+    return {name: Categorical().labelled(name, data.levels[name]) for name in whole}
 
 
 def _check_ends(chosen: Mapping[str, Family], graphs: Sequence[CandidateGraph]) -> None:
