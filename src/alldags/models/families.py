@@ -112,8 +112,8 @@ def with_families(
     named = named_families(families, graphs[0].variables)
     children = _children(graphs, data.categories.keys() - named.keys())
     chosen = _with_levels(_said(named, children, tails), data)
-    if families == "auto":
-        chosen |= _levelled(data, table, graphs, asked)
+    if families != "normal":
+        chosen |= _levelled([name for name in data.categories if name not in named], data, table, graphs, asked)
     looks = () if families == "normal" else [name for name in children if name not in named]
     looks = [name for name in looks if "imputation" in asked or data.look(name).is_yes_no]
     if looks and "moments" not in asked:
@@ -135,10 +135,14 @@ def _with_levels(chosen: Mapping[str, Family], data: WorkingData) -> dict[str, F
 
 
 def _levelled(
-    data: WorkingData, table: Opened, graphs: Sequence[CandidateGraph], asked: meetings.Asked
+    categories: Sequence[str],
+    data: WorkingData,
+    table: Opened,
+    graphs: Sequence[CandidateGraph],
+    asked: meetings.Asked,
 ) -> dict[str, Family]:
     """Return probabilities of levels for the categories that something may act on, where they can have them."""
-    acted_on = [name for name in data.categories if any(graph.parents(name) for graph in graphs)]
+    acted_on = [name for name in categories if any(graph.parents(name) for graph in graphs)]
     names = [name for name in acted_on if len(data.levels[name].labels) <= MOST_LEVELS]
     if not names or "moments" in asked or meetings.reason_against(Categorical.name, asked):
         return {}

@@ -67,7 +67,7 @@ class GraphCompleter:
         unseen = frozenset(self._unseen(gaps))
         if not set(_with_gaps(gaps)) - unseen:
             count = 1  # values that nothing is made of but means over rows
-        levels = self.families == "auto" and categories_of(gaps.levels)
+        levels = self.families != "normal" and categories_of(gaps.levels)
         by_rows = families or terms or levels or any(one is not None and one.takes_levels for one in named.values())
         needs_rows = bool(by_rows) or count == 1
         if self._is_normal(gaps, looks) and not (families or terms or gaps.marks.was_set):
