@@ -339,9 +339,7 @@ def test_a_category_that_something_may_act_on_has_probabilities_of_its_levels_by
     said, plain = posterior("y"), fit(table(), graph("y"), rng=0)
     for outcome in ("way", "y"):
         assert plain.effect("new", outcome).mean == said.effect("new", outcome).mean
-    front = ad.effect(
-        table(), treatment="new", outcome="y", confounders=["age"], mediators=["way"], terms=None, rng=0
-    )
+    front = ad.effect(table(), treatment="new", outcome="y", confounders=["age"], mediators=["way"], terms=None, rng=0)
     assert [item.family for item in front.summary().not_normal] == ["categorical"]
     assert "way is a category (400 rows): it is averaged over on the way." in front.details().text
 
