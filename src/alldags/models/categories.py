@@ -12,8 +12,8 @@ from alldags.wording import option
 def category_outcome(name: str, levels: int) -> AlldagsError:
     """Say that no effect is on a category."""
     return AlldagsError(
-        f"the outcome {name!r} is a category with {levels} levels, which have no mean; to ask how probable each level "
-        f"is, say {option('families', {name: 'categorical'})}"
+        f"the outcome {name!r} is a category with {levels} levels, which have no mean; if something may act on it, "
+        f"say {option('families', {name: 'categorical'})} to ask how probable each level is"
     )
 
 
