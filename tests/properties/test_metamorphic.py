@@ -201,3 +201,15 @@ def test_a_lazy_frame_is_the_table(name):
 def test_every_option_is_walked():
     assert set(OPTIONS) >= CHANCE.keys() | UNITS_MATTER | ORDERED | (NO_FILE - {"impute"})
     assert set(NAMES) <= HOSTILE.keys()
+
+
+@pytest.mark.parametrize("name", ["plain", "yes/no outcome", "count", "grade", "survival", "clusters", "experiments"])
+def test_rows_of_weight_zero_are_no_rows(name):
+    study = told(() if name == "plain" else (name,))
+    out = np.random.default_rng(3).random(ROWS) < 0.2
+    without = study.having(**{key: np.asarray(column)[~out] for key, column in study.table.items()})
+    zero, one = np.where(out, 0, 1), np.ones(int((~out).sum()), dtype=int)
+    found = [lines(each.having(own=own).saying(weights="own")).fit().effect("dose", "y")
+             for each, own in ((study, zero), (without, one))]  # fmt: skip
+    assert found[0].mean == pytest.approx(found[1].mean, rel=1e-8)
+    assert found[0].sd == pytest.approx(found[1].sd, rel=1e-6)  # as the rows say, too
