@@ -95,6 +95,7 @@ CAPABILITIES: dict[str, Capability] = {
     "categories": Capability("the categor{y} {names}", _LEVELS),
     **{name: Capability(kind.words, kind.way_out) for name, kind in KINDS.items()},
     "curves": Capability("terms", "leave out terms"),
+    "terms of levels": Capability("terms of {names}", "leave out these terms"),
     # graphs
     "several graphs": Capability("several candidate graphs", "give one graph"),
     "open directions": Capability("open directions{of}", "give every edge one direction"),
@@ -211,6 +212,21 @@ _ROWS = (
         f"use the effect itself, {_MEAN}, or for effect.survival",
     ),
     _Row("survival", "new unit", "its own time is not drawn", f"{_MEAN}, or for effect.survival"),
+    _Row(
+        "categorical",
+        ("hidden causes", "sensitivity"),
+        "a hidden cause is measured by shares of variance, which levels do not have",
+        "make a 0/1 column of one level, and ask it there",
+    ),
+    _Row(
+        "categorical", "terms of levels", "log odds of levels are straight lines in their causes", "leave out the terms"
+    ),
+    _Row(
+        "categorical",
+        "counterfactuals",
+        "which level a row would have had depends on what made it have its own, and no order of levels says that",
+        "use the effect itself",
+    ),
     _Row("correlated errors", _NOT_NORMAL, "correlated errors are modelled for straight lines with normal noise"),
     _Row("correlated errors", "curves", "correlated errors are modelled for straight lines"),
     _Row("correlated errors", "open directions", "it has to be known which of the two comes first"),

@@ -159,8 +159,9 @@ class Checked:
             yield f"residuals and independences of {', '.join(bent)}, which may have curves"
         if heavy := [child for child in self.children if child in self.data.heavy]:
             yield f"outlying rows of {', '.join(heavy)}, whose noise may have heavy tails"
-        if unknown := [child for child in self.children if not self.data.has_values(child)]:
-            yield f"residuals of {', '.join(unknown)}, which is not known where it is censored"
+        for child in self.children:
+            if why := self.data.why_no_line(child):
+                yield f"residuals of {child}, which {why}"
         for child, fit in self.fits.items():
             if fit is None:
                 yield f"residuals of {child}: its regression has no fit (too few rows, or causes that foretell it)"

@@ -252,9 +252,15 @@ class WorkingData:
         return {name: family for name, family in found.items() if family is not None and not family.is_line}
 
     def has_values(self, name: str) -> bool:
-        """Tell whether the values of a variable are known in every row: not where a survival time is censored."""
+        """Tell whether a variable is a number that is known in every row: not where a survival time is censored."""
+        return not self.why_no_line(name)
+
+    def why_no_line(self, name: str) -> str:
+        """Return why no straight line goes through a variable; empty if one does."""
         family = self.families.get(name)
-        return family is None or family.complete
+        if family is None or (family.complete and not family.takes_levels):
+            return ""
+        return "has levels in place of numbers" if family.takes_levels else "is not known where it is censored"
 
     @cached_property
     def heavy(self) -> dict[str, Family]:
