@@ -38,6 +38,7 @@ from alldags.models.components import turned
 from alldags.models.curved import wanted_terms, with_terms
 from alldags.models.families import Families, Opened, with_families, with_families_of, without_tails
 from alldags.models.gaps import GraphCompleter
+from alldags.models.number import number_notes
 from alldags.models.pair import check_pairs
 from alldags.models.timed import Intercepts, Timing, timed
 from alldags.nodes.data import WorkingData
@@ -252,6 +253,7 @@ def fit(
     notes = (*time_notes, *tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes)
     notes += (
         *_direction_notes(graphs, prior),
+        *number_notes(graphs, prior, turned(graphs, prior), data[0].rows),
         *error_note(data[0]),
         *clusters_note(None if cluster is None else Clusters(parts)),
     )
