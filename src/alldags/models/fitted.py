@@ -102,6 +102,10 @@ class FittedGraph:
         """Return the model of the same graph and prior for other data, without a link."""
         return FittedGraph(self.graph, self.prior, data, store, tied=self._tied)
 
+    def passing(self) -> FittedGraph:
+        """Return the same model with a store of its own, so that its nodes are forgotten with it."""
+        return self.on(self.data, self._store.empty())
+
     def everywhere(self) -> FittedGraph:
         """Return the model with curves in all children that may have them, whatever is asked."""
         return self.on(self.data.everywhere, self._store)

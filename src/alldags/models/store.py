@@ -177,6 +177,11 @@ class NodeStore:
                 warnings.warn(sentence, AlldagsWarning, stacklevel=5)
         return self._pairs[key]
 
+    @property
+    def shows(self) -> bool:
+        """Whether long work has a bar."""
+        return self._progress
+
     def fitted_blocks(self) -> Iterator[BlockPosterior]:
         """Yield the blocks fitted so far."""
         yield from self._blocks.values()
