@@ -149,10 +149,13 @@ class FittedGraph:
 
     def _counting_key(self, child: str) -> NodeKey:
         """Return the regression in which that number is learned: straight, and not linked."""
-        return NodeKey(linear_terms(self.graph, child), learning(self._prior_of(child)), self._data_of(child))
+        return NodeKey(self._linear(child), learning(self._prior_of(child)), self._data_of(child))
+
+    def _linear(self, child: str) -> NodeTerms:
+        return replace(linear_terms(self.graph, child), once=self.uncounted(child))
 
     def _raised(self, child: str) -> NodeTerms:
-        terms = linear_terms(self.graph, child)
+        terms = self._linear(child)
         return terms if self._link is None else self._link.raised(terms)
 
     def _terms(self, child: str) -> NodeTerms:

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.build import NodeTerms
+from alldags.nodes.copies import distinct_among
 from alldags.nodes.posterior import NodePosterior
 from alldags.notes import Note
 from alldags.priors.edges import BetaBinomial
@@ -65,12 +66,13 @@ def is_one_number(terms: NodeTerms, names: Collection[str]) -> bool:
 def with_share(terms: NodeTerms, names: Collection[str], node: NodePosterior) -> NodeTerms:
     """Return the terms in which some causes have the mean of their common probability, as found in a regression.
 
-    With m of them, of which c are present, that probability has the posterior Beta(1 + c, 1 + m - c).
+    With m of them, of which c are present, that probability has the posterior Beta(1 + c, 1 + m - c); copies of a
+    column count once.
     """
     if node.inclusion is None:
         return terms
     present = sum(p for name, p in zip(node.parents, node.inclusion.tolist(), strict=True) if name in names)
-    share = (1.0 + present) / (2.0 + len(names))
+    share = (1.0 + present) / (2.0 + distinct_among(node, names))
     stated = zip(terms.names, terms.probability, strict=True)
     return replace(terms, probability=tuple(share if name in names else p for name, p in stated))
 
