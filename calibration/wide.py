@@ -32,7 +32,9 @@ def table_of(design: str, candidates: int, seed: int) -> dict[str, np.ndarray]:
         columns[:, j] = 0.3 * columns[:, j - 1] + np.sqrt(1.0 - 0.3**2) * noise[:, j]
     count, drive, act = (10, 0.25, 0.4) if design == "strong" else (50, 0.12, 0.1)
     chosen = rng.choice(candidates, count, replace=False)
-    x = drive * columns[:, chosen[: count // 2 if design == "strong" else count]].sum(axis=1) + rng.standard_normal(ROWS)
+    x = drive * columns[:, chosen[: count // 2 if design == "strong" else count]].sum(axis=1) + rng.standard_normal(
+        ROWS
+    )
     y = EFFECT * x + act * columns[:, chosen].sum(axis=1) + rng.standard_normal(ROWS)
     return {**{f"c{j}": columns[:, j] for j in range(candidates)}, "x": x, "y": y}
 
@@ -80,7 +82,7 @@ def show() -> None:
     for cell in sorted(cells):
         own = [row for row in rows if (row["design"], row["candidates"], row["prior"]) == cell]
         mean, low, high, cpu = (np.array([float(row[key]) for row in own]) for key in ("mean", "low", "high", "cpu"))
-        covered = 100 * np.mean((low <= EFFECT) & (EFFECT <= high))
+        covered = 100 * np.mean((low <= EFFECT) & (high >= EFFECT))
         error = np.sqrt(np.mean((mean - EFFECT) ** 2))
         print(
             f"| {' | '.join(cell)} | {len(own)} | {mean.mean() - EFFECT:+.3f} | {error:.3f} | {covered:.1f}% | "

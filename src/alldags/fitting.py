@@ -211,11 +211,10 @@ def fit(
         },
         fit.__kwdefaults__ or {},
     )  # fmt: skip
-    graphs = as_graphs(graph)
+    graphs, machines = as_graphs(graph), _machines(backend)
     shares = _weights(graph_weights, len(graphs))
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, {"progress": progress, "robust": robust})
-    machines = _machines(backend)
     options = RowOptions(
         missing, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects, categories
     )
@@ -270,9 +269,7 @@ def fit(
     return assemble(recipe, data, opened, n_jobs, progress, machines)
 
 
-def load(
-    source: str | os.PathLike[str], *, n_jobs: int = 1, backend: Any = None, progress: bool = False
-) -> Posterior:
+def load(source: str | os.PathLike[str], *, n_jobs: int = 1, backend: Any = None, progress: bool = False) -> Posterior:
     """Read a posterior that `Posterior.save` wrote; its answers are the same, to the last bit on the same versions.
 
     Nodes are fitted when a question first needs them, as after `fit`. Nothing in the file is run.

@@ -14,7 +14,7 @@ def chain_table(count: int, rows: int = 120) -> dict[str, np.ndarray]:
     table: dict[str, np.ndarray] = {}
     for i in range(count):
         before = list(table.values())[-2:]
-        table[f"v{i}"] = 10.0**(i % 3) * (rng.standard_normal(rows) + sum(0.5 * x / x.std() for x in before))
+        table[f"v{i}"] = 10.0 ** (i % 3) * (rng.standard_normal(rows) + sum(0.5 * x / x.std() for x in before))
     return table
 
 
@@ -49,7 +49,9 @@ def test_effects_on_one_outcome_are_those_of_single_effects(posterior, tmp_path)
     assert found["sd"].to_numpy() == pytest.approx(np.array(want["sd"]), rel=0.03)
     for name in ("low", "high"):
         assert np.abs(found[name].to_numpy() - want[name]).max() <= 0.1 * np.abs(want["sd"]).max()
-    assert found["probability_no_effect"].to_numpy() == pytest.approx(np.array(want["probability_no_effect"]), abs=0.015)
+    assert found["probability_no_effect"].to_numpy() == pytest.approx(
+        np.array(want["probability_no_effect"]), abs=0.015
+    )
 
 
 def test_no_regression_is_kept(tmp_path):
@@ -63,8 +65,14 @@ def test_no_regression_is_kept(tmp_path):
     ("ask", "words"),
     [
         (lambda p, folder: p.write_effects(folder / "x.csv"), "to a Parquet file; name it .parquet, got '.*x.csv'"),
-        (lambda p, folder: p.write_effects(folder / "x.parquet", "v88"), "'v88' is not in the graph; did you mean 'v8'"),
-        (lambda p, folder: p.write_effects(folder / "x.parquet", "v8", draws=3), "draws must be .* at least 100, got 3"),
+        (
+            lambda p, folder: p.write_effects(folder / "x.parquet", "v88"),
+            "'v88' is not in the graph; did you mean 'v8'",
+        ),
+        (
+            lambda p, folder: p.write_effects(folder / "x.parquet", "v8", draws=3),
+            "draws must be .* at least 100, got 3",
+        ),
     ],
 )
 def test_what_cannot_be_written_is_refused(posterior, tmp_path, ask, words):

@@ -56,7 +56,9 @@ def regressed(model: FittedGraph, *, second: bool) -> list[Regressed]:
     """Return what the effects of all variables on all others are made of, in causal order."""
     place = {name: i for i, name in enumerate(model.graph.order)}
     return [
-        Regressed(place[name], [place[cause] for cause in node.parents], node.mean, node.second_moment if second else None)
+        Regressed(
+            place[name], [place[cause] for cause in node.parents], node.mean, node.second_moment if second else None
+        )
         for name, node in _nodes(model, model.graph.order)
         if node.parents
     ]

@@ -64,8 +64,8 @@ class Brief(NamedTuple):
     estimates: Estimates
     diagnostics: MCMCDiagnostics
     second: FloatArray
-    sets: BoolArray
-    settings: IntArray
+    sets: Any
+    settings: Any
     means: tuple[FloatArray, ...]
     rare: FloatArray
 

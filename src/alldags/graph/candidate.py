@@ -615,10 +615,14 @@ class CandidateGraph:
         if not isinstance(other, CandidateGraph):
             return NotImplemented
         same = self.variables == other.variables and self.calibrate == other.calibrate
-        return same and all(
-            dict(getattr(self, name)) == dict(getattr(other, name))
-            for name in ("edges", "hidden", "correlations", "declared")
-        ) and self.unstated == other.unstated
+        return (
+            same
+            and all(
+                dict(getattr(self, name)) == dict(getattr(other, name))
+                for name in ("edges", "hidden", "correlations", "declared")
+            )
+            and self.unstated == other.unstated
+        )
 
     def __hash__(self) -> int:
         hidden = frozenset(self.hidden.items())

@@ -203,8 +203,8 @@ def with_default(edges: Mapping[Edge, float | None], probability: float | None) 
 
 def still_unstated(edges: Mapping[Edge, float], unstated: Iterable[Edge]) -> frozenset[Edge]:
     """Return those of some edges that are there with the probability that an edge has of which none is stated."""
-    given = set(unstated)
-    return frozenset(edge for edge in given if edges.get(edge) == (EVEN / 2 if edge[::-1] in given else EVEN))
+    given = {edge for edge in unstated if edge in edges}
+    return frozenset(edge for edge in given if edges[edge] == (EVEN / 2 if edge[::-1] in given else EVEN))
 
 
 def _completed(edges: Mapping[Edge, float | None], probability: float, valid: bool) -> dict[Edge, float]:
@@ -233,9 +233,7 @@ def per_tier(within: float | Sequence[float | None] | None, tiers: int) -> list[
     return chosen
 
 
-def tier_edges(
-    tiers: Sequence[Sequence[str]], probability: float | None, within: Sequence[float]
-) -> dict[Edge, float]:
+def tier_edges(tiers: Sequence[Sequence[str]], probability: float | None, within: Sequence[float]) -> dict[Edge, float]:
     """Return the edges from each tier to all later ones, and both directions inside tiers, half of `within` each."""
     edges: dict[Edge, float | None] = {}
     for position, (tier, inside) in enumerate(zip(tiers, within, strict=True)):

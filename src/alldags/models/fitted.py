@@ -14,8 +14,8 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.models.blocks import NodeBlock
 from alldags.models.link import JointLink, Link, joint_link
 from alldags.models.margins import BlockMargin, Margin, NodeMargin
-from alldags.models.order_block import OrderBlock
 from alldags.models.number import is_one_number, learning, uncounted, with_share
+from alldags.models.order_block import OrderBlock
 from alldags.models.pair import PairKey, too_many
 from alldags.models.prior_inside import block_terms, log_acyclic, stated_inside
 from alldags.models.store import BlockKey, NodeKey, NodeStore

@@ -23,11 +23,11 @@ from functools import cached_property
 import numpy as np
 
 from alldags.graph.candidate import CandidateGraph
-from alldags.models.store import NodeKey, NodeStore
 from alldags.models.number import uncounted
+from alldags.models.store import NodeKey, NodeStore
 from alldags.nodes.build import NodeTerms, linear_terms
-from alldags.nodes.data import WorkingData
 from alldags.nodes.copies import of_columns
+from alldags.nodes.data import WorkingData
 from alldags.nodes.onto import over_columns
 from alldags.nodes.posterior import NodePosterior
 from alldags.priors.link import link_prior

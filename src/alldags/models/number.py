@@ -77,9 +77,7 @@ def with_share(terms: NodeTerms, names: Collection[str], node: NodePosterior) ->
     return replace(terms, probability=tuple(share if name in names else p for name, p in stated))
 
 
-def number_notes(
-    graphs: Sequence[CandidateGraph], prior: Prior, tied: Collection[str], rows: float
-) -> Iterator[Note]:
+def number_notes(graphs: Sequence[CandidateGraph], prior: Prior, tied: Collection[str], rows: float) -> Iterator[Note]:
     """Say where the number of causes is learned, and where more are expected than rows could tell apart.
 
     Parameters
@@ -113,8 +111,8 @@ def _too_many(graph: CandidateGraph, learned: Collection[str], rows: float) -> I
             yield Note(
                 f"the prior expects {expected:,.0f} of the {len(stated):,} candidate causes of {child!r} to act on "
                 f"it, with {rows:,.0f} rows: if you mean fewer, "
-                f"{either('leave probability= out, or use Prior(edges=BetaBinomial()),', 'leave probabilities out')} to "
-                f"learn how many, or state smaller ones: {10.0 / len(stated):.1g} each expects ten",
+                f"{either('leave probability= out, or use Prior(edges=BetaBinomial()),', 'leave probabilities out')} "
+                f"to learn how many, or state smaller ones: {10.0 / len(stated):.1g} each expects ten",
                 "check",
                 (child,),
             )

@@ -188,9 +188,7 @@ class NodeStore:
 
     def empty(self) -> NodeStore:
         """Return a store of the same kind without nodes, for questions on the way to an answer."""
-        return NodeStore(
-            self.engine, self.searcher, self._seed, self._place, self._n_jobs, backend=self.backend
-        )
+        return NodeStore(self.engine, self.searcher, self._seed, self._place, self._n_jobs, backend=self.backend)
 
     def get(self, key: NodeKey) -> NodePosterior:
         """Return the posterior of one node."""

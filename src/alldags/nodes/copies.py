@@ -82,7 +82,8 @@ def kinds_of(gram: FloatArray, terms: NodeTerms) -> Kinds | None:
     stated = np.array([terms.probability, terms.raised or terms.probability])[:, free]
     alike &= (stated[:, :, None] == stated[:, None, :]).all(axis=0)
     first, sign = np.arange(len(gram)), np.ones(len(gram))
-    first[free], sign[free] = free[alike.argmax(axis=1)], np.sign(correlation[np.arange(len(free)), alike.argmax(axis=1)])
+    same = alike.argmax(axis=1)
+    first[free], sign[free] = free[same], np.sign(correlation[np.arange(len(free)), same])
     kept, owner = np.unique(first, return_inverse=True)
     return None if len(kept) == len(gram) else Kinds(kept, owner, sign)
 
@@ -225,7 +226,8 @@ class CopiedPosterior(NodePosterior):
         return self.distinct.top_parent_sets(size)
 
     def linear_error(self, weights: FloatArray) -> float:
-        return self.distinct.linear_error(np.bincount(self.kinds.owner, np.asarray(weights, dtype=float) * self._share))
+        own = np.asarray(weights, dtype=float) * self._share
+        return self.distinct.linear_error(np.asarray(np.bincount(self.kinds.owner, own), dtype=float))
 
     @property
     def mean_bound(self) -> FloatArray:

@@ -237,8 +237,8 @@ def _graph_of(item: Mapping[str, Any]) -> CandidateGraph:
     edges, hidden, believed, declared = ({(a, b): p for a, b, p in item.get(name, ())} for name in names)
     each = list(edges)
     unstated = frozenset(each[place] for place in item.get("unstated", ()))
-    known = {"hidden": hidden, "correlations": believed, "declared": declared, "unstated": unstated}
-    return CandidateGraph(tuple(item["variables"]), edges, item["calibrate"], **known)
+    known = {"hidden": hidden, "correlations": believed, "declared": declared}
+    return CandidateGraph(tuple(item["variables"]), edges, item["calibrate"], unstated=unstated, **known)
 
 
 def _seed(seed: np.random.SeedSequence) -> list[Any]:
