@@ -21,7 +21,6 @@ from alldags.models.fitted import FittedGraph
 from alldags.nodes.posterior import NodePosterior
 from alldags.typing import FloatArray
 
-_TOGETHER = 200  # nodes that are fitted at once
 _SOURCES = 64  # whose second moments are carried at once
 
 
@@ -98,8 +97,9 @@ def _squares(nodes: Sequence[Regressed], source: int, count: int) -> FloatArray 
 
 def _nodes(model: FittedGraph, names: Sequence[str]) -> Iterator[tuple[str, NodePosterior]]:
     """Yield nodes, fitted some at a time and forgotten."""
-    for first in range(0, len(names), _TOGETHER):
-        some = names[first : first + _TOGETHER]
+    passing = model.passing()
+    for first in range(0, len(names), passing.at_once):
+        some = names[first : first + passing.at_once]
         passing = model.passing()
         passing.prepare(some)
         yield from ((name, passing.node(name)) for name in some)

@@ -202,17 +202,17 @@ class SampledElsewhere(SampledPosterior):
         return self.whole._refit
 
     @property
-    def sets(self) -> BoolArray:  # type: ignore[override]
+    def sets(self) -> BoolArray:
         """Stored parent sets of all chains, shape (sets, k)."""
         return np.unpackbits(self._brief.sets, axis=1, count=self.problem.k).astype(bool)
 
     @property
-    def set_settings(self) -> IntArray:  # type: ignore[override]
+    def set_settings(self) -> IntArray:
         """Index of the hyperparameter value of each stored set, shape (sets,)."""
-        return self._brief.settings.astype(np.int64)
+        return np.asarray(self._brief.settings, dtype=np.int64)
 
     @property
-    def second_moment(self) -> FloatArray:  # type: ignore[override]
+    def second_moment(self) -> FloatArray:
         return self._brief.second
 
     def linear_error(self, weights: FloatArray) -> float:

@@ -31,6 +31,8 @@ from alldags.priors.equivalent import block_prior
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
 
+_AT_ONCE = 64
+
 
 class FittedGraph:
     """One candidate graph, one prior, one table: given these the posterior is a product of blocks.
@@ -105,6 +107,11 @@ class FittedGraph:
     def passing(self) -> FittedGraph:
         """Return the same model with a store of its own, so that its nodes are forgotten with it."""
         return self.on(self.data, self._store.empty())
+
+    @property
+    def at_once(self) -> int:
+        """How many nodes to fit at once where none is kept: on other machines many, which come back without traces."""
+        return _AT_ONCE if self._store.backend is None else 16 * _AT_ONCE
 
     def everywhere(self) -> FittedGraph:
         """Return the model with curves in all children that may have them, whatever is asked."""
