@@ -8,6 +8,7 @@ import pytest
 import alldags as ad
 from alldags.assumptions.stability import _with_edge_odds
 from alldags.graph.io import format_graph
+from alldags.models import number
 from alldags.models.number import MOST, uncounted
 from alldags.notes import Note
 from lines import fit
@@ -70,6 +71,27 @@ def test_what_was_stated_of_single_edges_is_kept(table):
 @pytest.mark.parametrize("prior", [ad.Prior.paper(), ad.Prior.v01(), ad.Prior(edges=ad.priors.EqualEdges(0.5))])
 def test_a_prior_that_learns_nothing_keeps_even_odds(prior):
     assert not uncounted(graph_of(), prior, "y")
+
+
+def test_open_directions_and_hidden_causes_keep_even_odds():
+    graph = graph_of()
+    assert uncounted(graph, ad.Prior(), "y")
+    assert not uncounted(graph.with_hidden("x", "y"), ad.Prior(), "y")
+    assert not uncounted(graph.with_pair("x", "y"), ad.Prior(), "y")
+
+
+def test_a_regression_over_sites_learns_the_number_too(monkeypatch):
+    monkeypatch.setattr(number, "MOST", 2)
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((300, 4))
+    rows[:, 3] = rng.random(300) < 1.0 / (1.0 + np.exp(-rows[:, 0]))
+    tables = [dict(zip("abcd", rows[i::2].T, strict=True)) for i in (0, 1)]
+    moments = ad.read_moments(tables[0]) + ad.read_moments(tables[1])
+    replies = [lambda request, table=table: ad.sites.site_reply(table, request) for table in tables]
+    learned = ad.sites.fit_sites(replies, moments, {"d": ["a", "b", "c"]}, "d", rng=0).edges()["posterior"]
+    prior = ad.Prior(edges=ad.priors.BetaBinomial(relative=True))
+    stated = ad.sites.fit_sites(replies, moments, {"d": ["a", "b", "c"]}, "d", prior=prior, rng=0)
+    assert learned == stated.edges()["posterior"]
 
 
 def test_lines_of_a_regression_with_curves_have_the_learned_probability(table):
