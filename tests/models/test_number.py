@@ -156,6 +156,12 @@ def test_a_prior_that_expects_too_many_causes_is_told_and_the_advice_works(table
     assert not said(fit({name: np.tile(column, 2) for name, column in table.items()}, graph_of(probability=0.5)), MANY)
 
 
+def test_the_methods_section_says_that_the_number_is_learned(table):
+    words = "those into y whose probabilities were left open had a common one, uniform between 0 and 1."
+    assert words in fit(table, graph_of(), rng=0).effect("x", "y").to.sentence("methods")
+    assert "common one" not in fit(table, graph_of(probability=0.5), rng=0).effect("x", "y").to.sentence("methods")
+
+
 def test_few_candidates_are_not_told_of(table):
     small = {name: column[:40] for name, column in table.items()}
     assert not said(fit(small, graph_of(20, 0.5)), MANY)
