@@ -129,7 +129,9 @@ CAPABILITIES: dict[str, Capability] = {
     "mediation": Capability("mediation", "use the effect itself", AlldagsError),
     "several mediators": Capability("several mediators", f"name one {either('in through=', 'of them')}", AlldagsError),
     "checks": Capability("checks", error=AlldagsError),
-    "written effects": Capability("effects in a file", "ask effects() or effects_on()", AlldagsError),
+    "written effects": Capability(
+        "effects in a file", either("ask effects() or effects_on()", "ask for single effects"), AlldagsError
+    ),
     "new unit": Capability("the outcome of a new unit", _MEAN, AlldagsError),
     "scenarios": Capability("several variables that are set at once", "set one variable", AlldagsError),
     "posterior.do": Capability("what is set by posterior.do", "set the treatment of one effect", AlldagsError),

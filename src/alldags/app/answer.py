@@ -65,7 +65,7 @@ def _stated(question: Mapping[str, Any]) -> float | None:
 def _direct(question: Mapping[str, Any], graph: CandidateGraph) -> dict[tuple[str, str], float]:
     """Return the edge that is asked about, which has a probability of its own or is said to be like all others."""
     edge, direct = (question.get("treatment"), question.get("outcome")), question.get("direct")
-    if not all(isinstance(name, str) for name in edge) or edge not in graph.edges:
+    if "direct" not in question or not all(isinstance(name, str) for name in edge) or edge not in graph.edges:
         return {}
     return {edge: graph.edges[edge] if direct is None else direct}  # type: ignore[dict-item, index]
 
