@@ -50,14 +50,22 @@ def test_up_to_sixty_candidates_nothing_changes(table):
     assert len(uncounted(graph_of(MOST + 1), ad.Prior(), "x")) == MOST + 1
 
 
-def test_a_link_raises_edges_from_the_mean_of_the_learned_probability(table):
-    posterior = fit(table, graph_of(), rng=0)
-    own, linked = node(posterior, "y"), node(posterior, "y", "x")
-    share = (1.0 + own.inclusion.sum()) / (2.0 + len(own.parents))
-    np.testing.assert_allclose(linked.stated_inclusion, share, rtol=1e-12)
-    drives = posterior.workings.about("x").items[0]._link.inclusion("x")
-    place = linked.parents.index("c1")
-    assert linked.prior_inclusion[place] == pytest.approx(1.0 - (1.0 - share) * (1.0 - drives["c1"]), rel=1e-12)
+def test_a_link_raises_odds_relative_to_the_others(table):
+    linked = node(fit(table, graph_of(), rng=0), "y", "x")
+    prior = ad.Prior(edges=ad.priors.BetaBinomial(relative=True))
+    said = node(fit(table, graph_of(probability=0.5), prior=prior, rng=0), "y", "x")
+    assert (linked.mean == said.mean).all()
+    assert linked.prior_inclusion[linked.parents.index("c1")] > linked.prior_inclusion[linked.parents.index("c9")]
+
+
+def test_beside_stated_edges_a_link_raises_from_the_mean_of_the_learned_probability(table):
+    model = fit(table, graph_of().with_edge("x", "y", 0.9), rng=0).workings.about("x").items[0]
+    counted, linked = model._store.get(model._counting_key("y")), model.node("y")
+    present = sum(p for name, p in zip(counted.parents, counted.inclusion, strict=True) if name != "x")
+    share = (1.0 + present) / (2.0 + len(NAMES))
+    place, drives = linked.parents.index("c1"), model._link.inclusion("x")["c1"]
+    assert linked.stated_inclusion[place] == pytest.approx(share, rel=1e-12)
+    assert linked.prior_inclusion[place] == pytest.approx(1.0 - (1.0 - share) * (1.0 - drives), rel=1e-12)
 
 
 def test_what_was_stated_of_single_edges_is_kept(table):

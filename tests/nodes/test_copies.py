@@ -73,6 +73,7 @@ def enumerated(node: CopiedPosterior):
                 prior += math.log(p[place] if there else 1.0 - p[place]) if p[place] < 1.0 else 0.0
         else:
             prior = float(ad.priors.BetaBinomial().log_size(free)[count - int(problem.certain.sum())])
+            prior += float(problem.log_odds[mask].sum())  # relative to each other
         prior -= sum(math.log(size[name]) for name, present in zip(names, mask, strict=True) if present)
         for setting in problem.settings:
             part = one_set(problem, setting, mask)

@@ -155,8 +155,8 @@ class FittedGraph:
         return uncounted(self.graph, self._prior_of(child), child)
 
     def _counting_key(self, child: str) -> NodeKey:
-        """Return the regression in which that number is learned: straight, and not linked."""
-        return NodeKey(self._linear(child), learning(self._prior_of(child)), self._data_of(child))
+        """Return the regression in which that number is learned, along straight lines."""
+        return NodeKey(self._raised(child), learning(self._prior_of(child)), self._data_of(child))
 
     def _linear(self, child: str) -> NodeTerms:
         return replace(linear_terms(self.graph, child), once=self.uncounted(child))

@@ -4,9 +4,9 @@ Even odds are harmless among twenty candidates. Among a thousand they expect fiv
 have rows for. So where a regression has more than `MOST` candidates of even odds that nobody stated, the probability
 of their edges is one unknown number, uniform a priori (`BetaBinomial`), and it is integrated out inside the node.
 
-A link raises the edges of single candidates, curves come on top of lines, and some probabilities may have been stated:
-none of these is a function of the number of causes. There the candidates have the posterior mean of that unknown
-number, given the regression in which it is integrated out, and all else is as it always is.
+A link raises the odds of single candidates relative to the others. Curves come on top of lines, and some probabilities
+may have been stated: neither is a function of the number of causes. There the candidates have the posterior mean of
+that unknown number, given the regression in which it is integrated out, and all else is as it always is.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def learning(prior: Prior) -> Prior:
 def is_one_number(terms: NodeTerms, names: Collection[str]) -> bool:
     """Tell whether the number of some causes is learned, and is all that is uncertain about edges."""
     others = (p for name, p in zip(terms.names, terms.probability, strict=True) if name not in names)
-    return bool(names) and terms.raised is None and all(p == 1.0 for p in others)
+    return bool(names) and all(p == 1.0 for p in others)
 
 
 def with_share(terms: NodeTerms, names: Collection[str], node: NodePosterior) -> NodeTerms:
