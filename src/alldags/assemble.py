@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +62,7 @@ def assemble(
     table: Opened | None = None,
     n_jobs: int = 1,
     progress: bool = False,
+    backend: Any = None,
 ) -> Posterior:
     """Put a posterior together; nodes are fitted when first asked for.
 
@@ -72,7 +74,7 @@ def assemble(
         The tables in working units, if they are there already.
     table
         Where the rows can be read again.
-    n_jobs, progress
+    n_jobs, progress, backend
         As for `fit`.
     """
     graphs = recipe.graphs
@@ -81,7 +83,7 @@ def assemble(
     nodes, draws, _ = recipe.seeds
     searcher = Auto(max_certified=0)  # what it finds only moves a prior: no need to prove it
     names = (*graphs[0].variables, *(column for found in tables[0].categories.values() for column in found))
-    store = NodeStore(_planned(recipe.engine, graphs), searcher, nodes, names, n_jobs, progress)
+    store = NodeStore(_planned(recipe.engine, graphs), searcher, nodes, names, n_jobs, progress, backend)
     models = fitted_mixture(graphs, recipe.shares, recipe.prior, tables, store, turned(graphs, recipe.prior))
     clusters = Clusters(recipe.parts) if recipe.clustered else None
     linked = tables[0].traits is None  # a walk is over all regressions at once, whatever is asked

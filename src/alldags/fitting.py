@@ -38,6 +38,7 @@ from alldags.models.components import turned
 from alldags.models.curved import wanted_terms, with_terms
 from alldags.models.families import Families, Opened, said_categories, with_families, with_families_of, without_tails
 from alldags.models.gaps import GraphCompleter
+from alldags.models.number import number_notes
 from alldags.models.pair import check_pairs
 from alldags.models.timed import Intercepts, Timing, timed
 from alldags.nodes.data import WorkingData
@@ -45,6 +46,7 @@ from alldags.nodes.measured import Errors, error_note
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
 from alldags.orders.choose import order_engine
+from alldags.parallel import cluster_backend
 from alldags.priors.equivalent import block_prior
 from alldags.priors.noise import KnownNoise
 from alldags.priors.prior import Prior
@@ -67,6 +69,7 @@ def fit(
     engine: str | Engine = "auto",
     rng: RandomSource = None,
     n_jobs: int = 1,
+    backend: Any = None,
     names: Sequence[str] | None = None,
     categories: Sequence[str] = (),
     families: Families = "auto",
@@ -111,6 +114,9 @@ def fit(
         Seed or generator. Exact engines need it only for the draws behind intervals.
     n_jobs
         Threads; results do not depend on it.
+    backend
+        Other machines to fit regressions on: a ``dask.distributed.Client``, or the name of a backend of joblib that is
+        registered (``"ray"``, ``"spark"``). Numbers are the same as here. What needs rows is fitted here.
     names
         Column names, if `table` is an array.
     categories
@@ -207,7 +213,7 @@ def fit(
         },
         fit.__kwdefaults__ or {},
     )  # fmt: skip
-    graphs = as_graphs(graph)
+    graphs, machines = as_graphs(graph), _machines(backend)
     shares, levelled = _weights(graph_weights, len(graphs)), said_categories(families, graphs[0].variables)
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, {"progress": progress, "robust": robust})
@@ -254,6 +260,7 @@ def fit(
     notes = (*time_notes, *tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes)
     notes += (
         *_direction_notes(graphs, prior),
+        *number_notes(graphs, prior, turned(graphs, prior), data[0].rows),
         *error_note(data[0]),
         *clusters_note(None if cluster is None else Clusters(parts)),
     )
@@ -261,10 +268,10 @@ def fit(
     recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
     recipe = replace(recipe, seen=seen, robust=robust and not options.units, asked=asked, errors=errors)
     recipe = with_rows(recipe, data, wanted.terms)
-    return assemble(recipe, data, opened, n_jobs, progress)
+    return assemble(recipe, data, opened, n_jobs, progress, machines)
 
 
-def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = False) -> Posterior:
+def load(source: str | os.PathLike[str], *, n_jobs: int = 1, backend: Any = None, progress: bool = False) -> Posterior:
     """Read a posterior that `Posterior.save` wrote; its answers are the same, to the last bit on the same versions.
 
     Nodes are fitted when a question first needs them, as after `fit`. Nothing in the file is run.
@@ -273,7 +280,7 @@ def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = Fa
     ----------
     source
         The file.
-    n_jobs, progress
+    n_jobs, backend, progress
         As for `fit`.
 
     Examples
@@ -290,7 +297,7 @@ def load(source: str | os.PathLike[str], *, n_jobs: int = 1, progress: bool = Fa
     if written != version("alldags"):
         note = f"saved by alldags {written} and computed again by {version('alldags')}: numbers may differ"
         recipe = replace(recipe, notes=(*recipe.notes, Note(note)))
-    return assemble(recipe, table=recipe.opened, n_jobs=n_jobs, progress=progress)
+    return assemble(recipe, table=recipe.opened, n_jobs=n_jobs, progress=progress, backend=_machines(backend))
 
 
 def _engine(engine: str | Engine, prior: Prior, graphs: Sequence[CandidateGraph]) -> Engine:
@@ -374,6 +381,11 @@ def _check_options(prior: object, n_jobs: object, flags: Mapping[str, object]) -
         raise AlldagsError(f"n_jobs must be at most {_MOST_THREADS}, or -1 for all cores, got {n_jobs!r}")
     for name, value in flags.items():
         checks.flag(name, value)
+
+
+def _machines(backend: Any) -> Any:
+    """Return the backend of joblib that other machines are asked through; None for none."""
+    return None if backend is None else cluster_backend(backend)
 
 
 def _weights(weights: Sequence[float] | None, count: int) -> list[float]:

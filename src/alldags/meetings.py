@@ -131,6 +131,9 @@ CAPABILITIES: dict[str, Capability] = {
     "mediation": Capability("mediation", "use the effect itself", AlldagsError),
     "several mediators": Capability("several mediators", f"name one {either('in through=', 'of them')}", AlldagsError),
     "checks": Capability("checks", error=AlldagsError),
+    "written effects": Capability(
+        "effects in a file", either("ask effects() or effects_on()", "ask for single effects"), AlldagsError
+    ),
     "new unit": Capability("the outcome of a new unit", _MEAN, AlldagsError),
     "scenarios": Capability("several variables that are set at once", "set one variable", AlldagsError),
     "posterior.do": Capability("what is set by posterior.do", "set the treatment of one effect", AlldagsError),
@@ -369,6 +372,23 @@ _ROWS = (
     _Row("later steps", "scale mixtures", "draws are needed of edges that are present or absent"),
     _Row("later steps", "chosen rows", "it is the same for all rows"),
     _Row("later steps", "categories", "a change of levels is no number that is carried on"),
+    _Row(
+        "written effects",
+        (
+            "several graphs",
+            "shared",
+            "imputation",
+            "completed tables",
+            "open directions",
+            "turned graphs",
+            "hidden causes",
+            "joint traits",
+            "categories",
+            "curves",
+            *_NOT_NORMAL,
+        ),
+        "regressions are read one after the other and forgotten, which goes for one graph of straight lines",
+    ),
 )
 
 

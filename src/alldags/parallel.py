@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from alldags.errors import AlldagsError
 
@@ -63,21 +63,52 @@ def _interrupt(threads: Iterable[int]) -> None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(identity), ctypes.py_object(KeyboardInterrupt))
 
 
-def on_a_cluster() -> bool:
-    """Has ``joblib.parallel_config`` named the machines of a cluster (Dask, Ray) to work on?"""
+def named_cluster() -> Any:
+    """Return the backend of joblib that ``joblib.parallel_config`` has named, if it is other machines; else None."""
     if "joblib" not in sys.modules:
-        return False
+        return None
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend()
-    return not type(backend).__module__.startswith("joblib._parallel_backends")  # those are of this machine
+    here = type(backend).__module__.startswith("joblib._parallel_backends")
+    return None if here else backend
 
 
-def map_cluster(job: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """Yield ``job(item)`` of each item, in order, computed where ``joblib.parallel_config`` says."""
+def cluster_backend(given: Any) -> Any:
+    """Return the backend of joblib that a client of Dask, the name of a backend or a backend itself stands for.
+
+    Examples
+    --------
+    >>> from alldags.parallel import cluster_backend
+    >>> type(cluster_backend("loky")).__name__
+    'LokyBackend'
+    """
+    from joblib import parallel_config
+    from joblib.parallel import ParallelBackendBase, get_active_backend
+
+    if isinstance(given, ParallelBackendBase):
+        return given
+    is_client = type(given).__module__.partition(".")[0] == "distributed" and hasattr(given, "submit")
+    if not is_client and not isinstance(given, str):
+        raise AlldagsError(
+            f"backend must be a dask.distributed Client, the name of a backend of joblib, such as 'ray' after "
+            f"ray.util.joblib.register_ray(), or such a backend; got {given!r}"
+        )
+    try:
+        with parallel_config(backend="dask", client=given) if is_client else parallel_config(backend=given):
+            return get_active_backend()[0]
+    except (ImportError, ValueError) as error:
+        raise AlldagsError(f"joblib knows no backend {given!r}: {error}; register it first") from error
+
+
+def map_cluster(job: Callable[[Item], Result], items: Iterable[Item], backend: Any) -> Iterator[Result]:
+    """Yield ``job(item)`` of each item, in order, computed by a backend of joblib; items are made as they are sent."""
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=-1, return_as="generator")(delayed(job)(item) for item in items)
+    if getattr(getattr(backend, "client", None), "status", "running") != "running":
+        raise AlldagsError("the client given as backend= is closed; open one and fit again, or save and load with it")
+    together = Parallel(n_jobs=-1, backend=backend, return_as="generator", batch_size=1, pre_dispatch="3*n_jobs")
+    yield from together(delayed(job)(item) for item in items)
 
 
 def map_processes(job: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None) -> Iterator[Result]:

@@ -26,6 +26,7 @@ from alldags.families.count import Poisson
 from alldags.families.yes_no import Bernoulli
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.others import as_graphs
+from alldags.models.number import is_one_number, learning, uncounted
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import working_data
 from alldags.nodes.posterior import Engine
@@ -139,6 +140,7 @@ def fit_sites(
     chosen = _family(family)
     terms = linear_terms(graphs[0], child)
     prior = Prior() if prior is None else prior
+    prior = learning(prior) if is_one_number(terms, uncounted(graphs[0], prior, child)) else prior
     data = working_data(moments, prior, (child, *terms.names))
     center = dict(zip(data.pooled.names, (data.pooled.mean * data.scale).tolist(), strict=True))
     scale = dict(zip(data.pooled.names, data.scale.tolist(), strict=True))

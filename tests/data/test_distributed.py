@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pickle
 import signal
+import threading
 import time
 
 import dask
@@ -17,7 +20,8 @@ import alldags as ad
 from alldags.data.distributed import packed, sum_frame, unpacked
 from alldags.data.source import open_source
 from alldags.data.sums import sum_blocks
-from alldags.errors import DataError
+from alldags.engines.away import SampledElsewhere, fit_parcel
+from alldags.errors import AlldagsError, DataError
 from lines import fit
 
 NAMES = ("dose", "age", "score")
@@ -152,6 +156,130 @@ def test_yes_no_children_stay_here(cluster):
     with parallel_config("dask", wait_for_workers_timeout=60):
         got = fit(table, graph, rng=3, n_jobs=-1).effect("dose", "died")
     assert got.mean == want.mean
+
+
+def many(count: int = 45, rows: int = 150) -> tuple[dict[str, np.ndarray], ad.CandidateGraph]:
+    """A table of many variables, each with up to 30 candidate causes, and its graph."""
+    rng = np.random.default_rng(2)
+    table: dict[str, np.ndarray] = {}
+    for i in range(count):
+        before = list(table.values())[-3:]
+        table[f"v{i}"] = rng.standard_normal(rows) + sum(0.4 * x for x in before)
+    names = list(table)
+    edges = {(names[j], names[i]): 0.1 for i in range(count) for j in range(max(0, i - 30), i)}
+    return table, ad.CandidateGraph(tuple(names), edges)
+
+
+def nodes_of(posterior: ad.Posterior) -> dict:
+    posterior.workings.prepare()
+    return {key.child: node for key, node in posterior.workings.store.fitted()}
+
+
+@pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
+def test_nodes_of_a_client_are_those_of_one_thread_to_the_last_bit(cluster):
+    table, graph = many()
+    here, there = (nodes_of(fit(table, graph, rng=3, backend=backend)) for backend in (None, cluster))
+    assert isinstance(there["v44"], SampledElsewhere)
+    assert not isinstance(there["v5"], SampledElsewhere)  # few causes are enumerated
+    for name, node in here.items():
+        other = there[name]
+        assert (node.mean == other.mean).all()
+        assert (node.inclusion == other.inclusion).all()
+        assert (node.second_moment == other.second_moment).all()
+        assert node.noise_variance == other.noise_variance
+        drawn = [one.draw(50, np.random.default_rng(1))[0] for one in (node, other)]
+        assert (drawn[0] == drawn[1]).all()
+        weights = np.arange(len(node.mean), dtype=float)
+        assert node.linear_error(weights) == pytest.approx(other.linear_error(weights), rel=1e-10, abs=1e-15)
+        masks = np.eye(len(node.mean), dtype=bool)
+        assert (node.probability_disjoint(masks) == other.probability_disjoint(masks)).all()
+    assert "whole" not in vars(there["v44"])  # nothing so far had it sampled here
+
+
+@pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
+def test_what_needs_traces_samples_again_and_finds_the_same(cluster):
+    table, graph = many()
+    here, there = (nodes_of(fit(table, graph, rng=3, backend=backend))["v44"] for backend in (None, cluster))
+    assert (there.diagnostics.trace == here.diagnostics.trace).all()
+    np.testing.assert_array_equal(there.diagnostics.rank_r_hat, here.diagnostics.rank_r_hat)
+    assert there.log_evidence == here.log_evidence
+    assert (there.second_moment_between == here.second_moment_between).all()
+    assert (there.mean_given(3, False) == here.mean_given(3, False)).all()
+    assert there.top_parent_sets(3) == here.top_parent_sets(3)
+
+
+@pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
+def test_effects_of_a_client_are_the_same(cluster):
+    table, graph = many()
+    here, there = (fit(table, graph, rng=3, backend=backend).effect("v30", "v44") for backend in (None, cluster))
+    assert (there.mean, there.sd, there.interval()) == (here.mean, here.sd, here.interval())
+    assert str(there) == str(here)
+
+
+def test_what_travels_is_small():
+    table, graph = many(150)
+    posterior = fit(table, graph, rng=3)
+    (model,) = posterior.workings.models.items
+    store, key = posterior.workings.store, next(key for key in model.node_keys if key.child == "v149")
+    parcel = store._parcel([key])
+    assert len(pickle.dumps(parcel)) < 20_000
+    (brief,) = fit_parcel(pickle.loads(pickle.dumps(parcel)))
+    assert len(pickle.dumps(brief)) < 60_000
+    assert not hasattr(brief.diagnostics, "trace")
+
+
+def test_a_category_and_its_levels_travel(cluster):
+    table = {**many(12)[0], "site": np.array(list("abc") * 50)}
+    graph = ad.CandidateGraph.from_tiers([["v0", "site"], ["v1", "v2"], ["v11"]], 0.5)
+    here, there = (fit(table, graph, rng=3, backend=backend).effects_on("v11") for backend in (None, cluster))
+    assert str(there) == str(here)
+
+
+def ends_a_worker(client: Client) -> None:
+    time.sleep(1.0)
+    first = next(iter(client.scheduler_info()["workers"]))
+    with contextlib.suppress(Exception):  # whoever is killed has no answer
+        client.run(lambda: os.kill(os.getpid(), signal.SIGKILL), workers=[first], wait=False)
+
+
+@pytest.mark.filterwarnings("ignore::alldags.AlldagsWarning")
+def test_nodes_of_a_worker_that_dies_are_fitted_again(cluster):
+    table, graph = many(90)
+    want = nodes_of(fit(table, graph, rng=3))
+    killer = threading.Thread(target=ends_a_worker, args=(cluster,))
+    killer.start()
+    found = nodes_of(fit(table, graph, rng=3, backend=cluster))
+    killer.join()
+    cluster.wait_for_workers(2, timeout=60)
+    assert found.keys() == want.keys()
+    assert all((found[name].mean == node.mean).all() for name, node in want.items())
+
+
+def test_a_backend_may_be_a_name_that_joblib_knows():
+    table, graph = many(12)
+    here, there = (fit(table, graph, rng=3, backend=backend).effect("v3", "v11") for backend in (None, "threading"))
+    assert (there.mean, there.sd) == (here.mean, here.sd)
+
+
+@pytest.mark.parametrize(
+    ("backend", "words"),
+    [
+        (7, r"backend must be a dask.distributed Client, the name of a backend of joblib.*got 7"),
+        ("rays", r"joblib knows no backend 'rays': .*; register it first"),
+    ],
+)
+def test_what_is_no_backend_is_refused(backend, words):
+    table, graph = many(4)
+    with pytest.raises(AlldagsError, match=words):
+        fit(table, graph, backend=backend)
+
+
+def test_a_client_that_was_closed_is_named():
+    table, graph = many(6)
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as local, Client(local) as client:
+        posterior = fit(table, graph, backend=client)
+    with pytest.raises(AlldagsError, match="the client given as backend= is closed; open one and fit again"):
+        posterior.workings.prepare()
 
 
 # -- workers that die: last, for it takes them some seconds to come back ----------------------------------------------

@@ -129,7 +129,7 @@ def test_changes_keep_calibrate_and_equality_sees_it() -> None:
 
 
 def test_matrix_and_networkx_round_trips() -> None:
-    graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["d"]], within=0.5).with_pair("a", "b", 0.4, 0.1)
+    graph = ad.CandidateGraph.from_tiers([["a", "b", "c"], ["d"]], 0.5, 0.5).with_pair("a", "b", 0.4, 0.1)
     assert ad.CandidateGraph.from_matrix(graph.to_matrix(), graph.variables) == graph
     assert ad.CandidateGraph.from_networkx(graph.to_networkx()) == graph
     loose = graph.uncalibrated()

@@ -151,7 +151,9 @@ def test_csv_defaults_spaces_order_and_lone_variables() -> None:
 
 
 def test_csv_writes_plain_rows_when_they_suffice() -> None:
-    assert format_graph(ad.CandidateGraph.from_order(["x", "y"]), "csv") == 'cause,effect,probability\n"x","y",0.5\n'
+    assert (
+        format_graph(ad.CandidateGraph.from_order(["x", "y"], 0.5), "csv") == 'cause,effect,probability\n"x","y",0.5\n'
+    )
 
 
 def test_dagitty_as_the_web_page_writes_it() -> None:

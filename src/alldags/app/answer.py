@@ -45,22 +45,29 @@ def graph_of(question: Mapping[str, Any]) -> CandidateGraph:
         raise AlldagsError(f"tiers must be a list of lists of names, got {tiers!r}")
     if not isinstance(exceptions, list) or not all(isinstance(edge, list) and len(edge) == 3 for edge in exceptions):
         raise AlldagsError(f"edges must be a list of [cause, effect, probability], got {exceptions!r}")
-    graph = CandidateGraph.from_tiers([tier for tier in tiers or [] if tier], question.get("probability", PROBABILITY))
+    graph = CandidateGraph.from_tiers([tier for tier in tiers or [] if tier], _stated(question))
     if not all(isinstance(name, str) for edge in exceptions for name in edge[:2]):
         raise AlldagsError(f"edges must be between names, got {exceptions!r}")
     changed = {(cause, effect): probability for cause, effect, probability in exceptions}
     for edge in changed:
         if edge not in graph.edges:
             raise AlldagsError(f"{edge[0]!r} does not stand in a tier before {edge[1]!r}")
-    edges = {**graph.edges, **_direct(question, graph), **changed, **_open_edges(question, graph.variables)}
-    return CandidateGraph(graph.variables, edges)
+    said = {**_direct(question, graph), **changed, **_open_edges(question, graph.variables)}
+    return CandidateGraph(graph.variables, {**graph.edges, **said}, unstated=graph.unstated.difference(said))
+
+
+def _stated(question: Mapping[str, Any]) -> float | None:
+    """Return the probability of all edges from tier to tier; None if it is the one that nobody chose."""
+    given = question.get("probability", PROBABILITY)
+    return None if given == PROBABILITY else given
 
 
 def _direct(question: Mapping[str, Any], graph: CandidateGraph) -> dict[tuple[str, str], float]:
-    """Return the edge that is asked about, if it has a probability of its own."""
+    """Return the edge that is asked about, which has a probability of its own or is said to be like all others."""
     edge, direct = (question.get("treatment"), question.get("outcome")), question.get("direct")
-    known = all(isinstance(name, str) for name in edge) and edge in graph.edges
-    return {edge: direct} if known and direct is not None else {}  # type: ignore[dict-item]
+    if "direct" not in question or not all(isinstance(name, str) for name in edge) or edge not in graph.edges:
+        return {}
+    return {edge: graph.edges[edge] if direct is None else direct}  # type: ignore[dict-item, index]
 
 
 def _open_edges(question: Mapping[str, Any], known: tuple[str, ...]) -> dict[tuple[str, str], float]:
@@ -285,11 +292,12 @@ def _leads(found: Mapping[str, Any], question: Mapping[str, Any], graph: Candida
 def _graph_lines(question: Mapping[str, Any]) -> list[str]:
     """Return the lines that make a graph."""
     tiers, edges = [tier for tier in question["tiers"] if tier], question.get("edges", [])
-    probability = question.get("probability", PROBABILITY)
+    probability = _stated(question)
     plain = CandidateGraph.from_tiers(tiers, probability)
     named = {(cause, effect) for cause, effect, _ in edges}
     asked = [[*edge, p] for edge, p in _direct(question, plain).items() if edge not in named]
-    lines = [f"graph = ad.CandidateGraph.from_tiers({tiers!r}, {probability!r})"]
+    said = "" if probability is None else f", {probability!r}"
+    lines = [f"graph = ad.CandidateGraph.from_tiers({tiers!r}{said})"]
     for cause, effect, p in [*asked, *edges]:
         lines.append(f"graph = graph.with_edge({cause!r}, {effect!r}, {p!r})")
     for first, second, forward, backward in question.get("pairs", []):

@@ -92,7 +92,8 @@ def _changed(posterior: ExaminedPosterior, change: Callable[[FittedGraph], Fitte
 
 
 def _with_edge_odds(factor: float, model: FittedGraph) -> FittedGraph:
-    """Return the model with the odds of every uncertain edge multiplied."""
+    """Return the model with the odds of every uncertain edge multiplied, but of those whose number is learned."""
+    learned = {(cause, child) for child in model.graph.variables for cause in model.uncounted(child)}
     edges = model.graph.edges.items()
-    changed = {edge: p if p == 1.0 else factor * p / (1.0 - p + factor * p) for edge, p in edges}
+    changed = {edge: p if p == 1.0 or edge in learned else factor * p / (1.0 - p + factor * p) for edge, p in edges}
     return model.changed(graph=replace(model.graph, edges=changed))

@@ -8,6 +8,7 @@ import numpy as np
 
 from alldags.engines.intercepts import over_intercepts
 from alldags.nodes.build import build
+from alldags.nodes.copies import CopiedPosterior
 from alldags.nodes.onto import ParentsPosterior, RootCategory
 from alldags.nodes.posterior import Engine, NodePosterior
 from alldags.nodes.spec import NodeSpec
@@ -30,6 +31,8 @@ def fit_node(
         return fit_curves(spec, rng, like)
     posterior = _over_columns(spec, engine, rng)
     posterior.mean  # noqa: B018  - computed here, so that many nodes are in parallel
+    if spec.kinds is not None:
+        return CopiedPosterior(posterior, spec.terms.names, spec.kinds)
     own = posterior.parents == spec.terms.names
     return posterior if own else ParentsPosterior(posterior, spec.terms.names)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -25,6 +25,7 @@ from alldags.graph.edges import (
     names_tuple,
     per_tier,
     reach,
+    still_unstated,
     tier_edges,
 )
 from alldags.graph.hidden import (
@@ -70,6 +71,9 @@ class CandidateGraph:
         ``{(first, second): shape or (low, high)}``: what is believed of the correlation that they make.
     declared
         ``{(instrument, treatment): valid}``; see `instrument`.
+    unstated
+        Edges of even odds that nobody stated. A variable with more than 60 of them learns how many act on it; any
+        probability that is said of one, 1/2 too, is kept.
 
     Examples
     --------
@@ -89,12 +93,14 @@ class CandidateGraph:
     hidden: Mapping[Edge, float] = field(default_factory=dict, kw_only=True)
     correlations: Mapping[Edge, Believed] = field(default_factory=dict, kw_only=True)
     declared: Mapping[Edge, Valid] = field(default_factory=dict, kw_only=True)
+    unstated: frozenset[Edge] = field(default=frozenset(), kw_only=True)
 
     def __post_init__(self) -> None:
         variables = checked_variables(self.variables)
-        object.__setattr__(self, "_unstated", frozenset(getattr(self.edges, "unstated", ())))
+        unstated = {*self.unstated, *getattr(self.edges, "unstated", ())}
         object.__setattr__(self, "variables", variables)
         object.__setattr__(self, "edges", MappingProxyType(checked_edges(self.edges, variables)))
+        object.__setattr__(self, "unstated", still_unstated(self.edges, unstated))
         object.__setattr__(self, "hidden", MappingProxyType(checked_hidden(self.hidden, variables)))
         believed = checked_correlations(self.correlations, self.hidden, variables)
         object.__setattr__(self, "correlations", MappingProxyType(believed))
@@ -114,9 +120,9 @@ class CandidateGraph:
     @classmethod
     def from_edges(
         cls,
-        edges: Mapping[Edge, float] | Iterable[Edge | tuple[str, str, float]],
+        edges: Mapping[Edge, float | None] | Iterable[Edge | tuple[str, str, float]],
         variables: Iterable[str] | None = None,
-        probability: float = 0.5,
+        probability: float | None = None,
     ) -> CandidateGraph:
         """Build a graph from single edges.
 
@@ -128,7 +134,8 @@ class CandidateGraph:
         variables
             All names, for variables without edges or to fix their order; by default in order of appearance.
         probability
-            For edges given without one; if both directions of an edge are, they share it, half each.
+            For edges given without one; if both directions of an edge are, they share it, half each. None: 1/2, and
+            `unstated`.
         """
         mapping = mapping_without_duplicates(edge_triples(edges), probability)
         if variables is None:
@@ -136,15 +143,15 @@ class CandidateGraph:
         return cls(names_tuple(variables, "variables"), mapping)
 
     @classmethod
-    def from_order(cls, order: Iterable[str], probability: float = 0.5) -> CandidateGraph:
-        """Build a graph in which every variable may cause every later one."""
+    def from_order(cls, order: Iterable[str], probability: float | None = None) -> CandidateGraph:
+        """Build a graph in which every variable may cause every later one; `probability` as for `from_tiers`."""
         return cls.from_tiers([[name] for name in names_tuple(order, "order")], probability)
 
     @classmethod
     def from_tiers(
         cls,
         tiers: Iterable[Iterable[str]],
-        probability: float = 0.5,
+        probability: float | None = None,
         within: float | Sequence[float | None] | None = None,
     ) -> CandidateGraph:
         """Build a graph in which every variable may cause every variable of a later tier.
@@ -154,7 +161,8 @@ class CandidateGraph:
         tiers
             Groups of names, causes first.
         probability
-            Of an edge from one tier to a later one.
+            Of an edge from one tier to a later one. None: 1/2, and `unstated`: a variable with more than 60 candidate
+            causes learns how many of them act on it, where 1/2 would expect half of them.
         within
             Probability that two variables of one tier are joined by an edge, in either direction, half each; one for
             all tiers, or a list with one for each. None: no edges inside a tier.
@@ -239,8 +247,10 @@ class CandidateGraph:
         return cls(*convert.matrix_edges(matrix, variables))
 
     @classmethod
-    def from_networkx(cls, graph: nx.Graph[Any], probability: float = 0.5) -> CandidateGraph:
+    def from_networkx(cls, graph: nx.Graph[Any], probability: float | None = None) -> CandidateGraph:
         """Build a graph from a networkx ``DiGraph``; the edge attribute ``probability`` is used where present.
+
+        `probability` is for edges that have none; None: 1/2, and `unstated`.
 
         The direction of edges of an undirected ``Graph`` is open: each direction has half of the probability.
         """
@@ -287,7 +297,7 @@ class CandidateGraph:
         changed = {**self.edges, (cause, effect): probability}
         if probability == 1.0:
             changed.pop((effect, cause), None)
-        return self._with_edges(changed)
+        return self._with_edges(changed, said={(cause, effect)})
 
     def with_pair(
         self, first: str, second: str, forward: float = 0.25, backward: float | None = None
@@ -311,7 +321,7 @@ class CandidateGraph:
         """
         self._check_known(first, second)
         both = {(first, second): forward, (second, first): forward if backward is None else backward}
-        changed = self._with_edges({**self.edges, **both})
+        changed = self._with_edges({**self.edges, **both}, said=both.keys())
         check_directions((first, second), {edge: changed.edges[edge] for edge in both if edge in changed.edges})
         return changed
 
@@ -425,7 +435,9 @@ class CandidateGraph:
         graph = CandidateGraph.__new__(CandidateGraph)  # the edges were checked already
         hidden = checked_hidden(self.hidden, names)
         believed = checked_correlations(self.correlations, hidden, names)
-        graph.__setstate__((names, dict(self.edges), self.calibrate, hidden, believed, dict(self.declared)))
+        graph.__setstate__(
+            (names, dict(self.edges), self.calibrate, hidden, believed, dict(self.declared), self.unstated)
+        )
         return graph
 
     # -- questions ---------------------------------------------------------------------------------------------------
@@ -537,6 +549,11 @@ class CandidateGraph:
         """
         return self._structure.tiers()
 
+    @property
+    def stated(self) -> dict[Edge, float | None]:
+        """The probability of each candidate edge as it was stated; None for those that are `unstated`."""
+        return {edge: None if edge in self.unstated else probability for edge, probability in self.edges.items()}
+
     def to_matrix(self) -> FloatArray:
         """Return the probabilities as an array of shape (m, m), row = cause, column = effect."""
         index = {name: i for i, name in enumerate(self.variables)}
@@ -546,8 +563,8 @@ class CandidateGraph:
         return matrix
 
     def to_networkx(self) -> nx.DiGraph[Any]:
-        """Return a networkx ``DiGraph`` with the edge attribute ``probability``."""
-        return convert.to_networkx(self.variables, self.edges, self.calibrate)
+        """Return a networkx ``DiGraph`` with the edge attribute ``probability``, but of edges that are `unstated`."""
+        return convert.to_networkx(self.variables, self.stated, self.calibrate)
 
     def plot(
         self,
@@ -591,16 +608,20 @@ class CandidateGraph:
             rest = [words.count_words(log10, exact=exact), *words.order_words(self.blocks)]
         except GraphError as error:  # a graph may be looked at while it is being built
             rest = [f"cannot be used yet: {error}"]
-        unstated = [self.edges[edge] for edge in getattr(self, "_unstated", ()) if edge in self.edges]
+        unstated = [self.edges[edge] for edge in self.unstated]
         return words.description(len(self.variables), self.edges.values(), [*words.unstated_words(unstated), *rest])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CandidateGraph):
             return NotImplemented
         same = self.variables == other.variables and self.calibrate == other.calibrate
-        return same and all(
-            dict(getattr(self, name)) == dict(getattr(other, name))
-            for name in ("edges", "hidden", "correlations", "declared")
+        return (
+            same
+            and all(
+                dict(getattr(self, name)) == dict(getattr(other, name))
+                for name in ("edges", "hidden", "correlations", "declared")
+            )
+            and self.unstated == other.unstated
         )
 
     def __hash__(self) -> int:
@@ -610,12 +631,13 @@ class CandidateGraph:
     def __getstate__(self) -> tuple[Any, ...]:
         # a mapping proxy cannot be pickled
         mappings = self.hidden, self.correlations, self.declared
-        return self.variables, dict(self.edges), self.calibrate, *map(dict, mappings)
+        return self.variables, dict(self.edges), self.calibrate, *map(dict, mappings), self.unstated
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         object.__setattr__(self, "variables", state[0])
         object.__setattr__(self, "calibrate", state[2])
-        named = zip(("edges", "hidden", "correlations", "declared"), (state[1], *state[3:], {}, {}), strict=False)
+        object.__setattr__(self, "unstated", state[6] if len(state) > 6 else frozenset())
+        named = zip(("edges", "hidden", "correlations", "declared"), (state[1], *state[3:6], {}, {}), strict=False)
         for name, value in named:
             object.__setattr__(self, name, MappingProxyType(value))
 
@@ -623,8 +645,8 @@ class CandidateGraph:
     def _count(self) -> tuple[float, bool]:
         return blocks.log10_graphs(self.blocks, self.edges)
 
-    def _with_edges(self, edges: Mapping[Edge, float]) -> CandidateGraph:
-        return self._with(edges=edges)
+    def _with_edges(self, edges: Mapping[Edge, float], said: Collection[Edge] = ()) -> CandidateGraph:
+        return self._with(edges=edges, unstated=self.unstated.difference(said))
 
     def _with(self, **changes: Any) -> CandidateGraph:
         """Return a graph that differs in some fields; what is said of edges that are gone is gone, too."""

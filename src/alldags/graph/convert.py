@@ -117,7 +117,7 @@ def shown_edges(edges: Mapping[Edge, float], given: Mapping[Edge, float]) -> dic
     return {edge: 1.0 if prior == 1.0 else min(given.get(edge, 0.0), below_one) for edge, prior in edges.items()}
 
 
-def networkx_edges(graph: nx.Graph[Any], probability: float) -> tuple[tuple[str, ...], dict[Edge, float]]:
+def networkx_edges(graph: nx.Graph[Any], probability: float | None) -> tuple[tuple[str, ...], dict[Edge, float]]:
     """Return names and edges of a networkx graph; see `CandidateGraph.from_networkx`."""
     import networkx as nx
 
@@ -170,11 +170,13 @@ def _string_names(graph: nx.Graph[Any]) -> tuple[str, ...]:
     return tuple(graph)
 
 
-def to_networkx(variables: Iterable[str], edges: Mapping[Edge, float], calibrate: bool = True) -> nx.DiGraph[Any]:
+def to_networkx(
+    variables: Iterable[str], edges: Mapping[Edge, float | None], calibrate: bool = True
+) -> nx.DiGraph[Any]:
     """Return a networkx ``DiGraph`` with the edge attribute ``probability``, nodes in the order of the variables."""
     import networkx as nx
 
     result: nx.DiGraph[Any] = nx.DiGraph() if calibrate else nx.DiGraph(calibrate=False)
     result.add_nodes_from(variables)
-    result.add_edges_from((cause, effect, {"probability": value}) for (cause, effect), value in edges.items())
+    result.add_edges_from((*edge, {} if value is None else {"probability": value}) for edge, value in edges.items())
     return result

@@ -11,6 +11,7 @@ import numpy as np
 from alldags.errors import GraphError, did_you_mean
 
 Edge: TypeAlias = tuple[str, str]
+EVEN = 0.5  # the probability of an edge of which none is stated
 T = TypeVar("T")
 
 
@@ -152,7 +153,7 @@ def _pair(edge: object) -> Edge:
 
 
 def edge_triples(
-    edges: Mapping[Edge, float] | Iterable[Edge | tuple[str, str, float]],
+    edges: Mapping[Edge, float | None] | Iterable[Edge | tuple[str, str, float]],
 ) -> list[tuple[str, str, float | None]]:
     """Return edges in any of the forms a user may give them in as (cause, effect, probability or None)."""
     if isinstance(edges, Mapping):
@@ -166,9 +167,9 @@ def edge_triples(
 
 
 def mapping_without_duplicates(
-    triples: Iterable[tuple[str, str, float | None]], probability: float
+    triples: Iterable[tuple[str, str, float | None]], probability: float | None
 ) -> dict[Edge, float]:
-    """Return ``{(cause, effect): probability}``; `probability` is for edges given without one."""
+    """Return ``{(cause, effect): probability}``; `probability` is for edges given without one, None: even odds."""
     mapping: dict[Edge, float | None] = {}
     for cause, effect, value in triples:
         if not isinstance(cause, str) or not isinstance(effect, str):
@@ -180,17 +181,30 @@ def mapping_without_duplicates(
 
 
 class CompletedEdges(dict[Edge, float]):
-    """Edges with their probabilities, of which some were not stated; a graph made from them tells so."""
+    """Edges with their probabilities, of which some were not stated; a graph made from them keeps which."""
 
     unstated: frozenset[Edge] = frozenset()
 
 
-def with_default(edges: Mapping[Edge, float | None], probability: float) -> dict[Edge, float]:
-    """Give `probability` to the edges that have none; two opposite ones share it, half each."""
-    valid = _is_probability(probability)  # if not, the check of the edges says so
-    found = CompletedEdges(_completed(edges, probability, valid))
-    found.unstated = frozenset(edge for edge, value in edges.items() if value is None)
+def completed_edges(edges: Mapping[Edge, float], unstated: Iterable[Edge]) -> CompletedEdges:
+    """Return edges that know which of them were not stated."""
+    found = CompletedEdges(edges)
+    found.unstated = frozenset(unstated)
     return found
+
+
+def with_default(edges: Mapping[Edge, float | None], probability: float | None) -> CompletedEdges:
+    """Give `probability` to the edges that have none; two opposite ones share it, half each. None: even odds."""
+    default = EVEN if probability is None else probability
+    valid = _is_probability(default)  # if not, the check of the edges says so
+    unstated = [edge for edge, value in edges.items() if value is None] if probability is None else []
+    return completed_edges(_completed(edges, default, valid), unstated)
+
+
+def still_unstated(edges: Mapping[Edge, float], unstated: Iterable[Edge]) -> frozenset[Edge]:
+    """Return those of some edges that are there with the probability that an edge has of which none is stated."""
+    given = {edge for edge in unstated if edge in edges}
+    return frozenset(edge for edge in given if edges[edge] == (EVEN / 2 if edge[::-1] in given else EVEN))
 
 
 def _completed(edges: Mapping[Edge, float | None], probability: float, valid: bool) -> dict[Edge, float]:
@@ -219,11 +233,11 @@ def per_tier(within: float | Sequence[float | None] | None, tiers: int) -> list[
     return chosen
 
 
-def tier_edges(tiers: Sequence[Sequence[str]], probability: float, within: Sequence[float]) -> dict[Edge, float]:
+def tier_edges(tiers: Sequence[Sequence[str]], probability: float | None, within: Sequence[float]) -> dict[Edge, float]:
     """Return the edges from each tier to all later ones, and both directions inside tiers, half of `within` each."""
-    edges: dict[Edge, float] = {}
+    edges: dict[Edge, float | None] = {}
     for position, (tier, inside) in enumerate(zip(tiers, within, strict=True)):
         edges |= {(cause, effect): probability for earlier in tiers[:position] for cause in earlier for effect in tier}
         if inside:
             edges |= {(cause, effect): inside / 2 for cause in tier for effect in tier if cause != effect}
-    return edges
+    return with_default(edges, probability)

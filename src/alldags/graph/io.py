@@ -18,7 +18,7 @@ GraphFormat: TypeAlias = Literal["toml", "csv", "dot", "gml", "json", "dagitty",
 _ENDINGS: dict[str, GraphFormat] = {f".{name}": name for name in get_args(GraphFormat)} | {".gv": "dot"}
 
 
-def read_graph(path: str | os.PathLike[str], probability: float = 0.5) -> CandidateGraph:
+def read_graph(path: str | os.PathLike[str], probability: float | None = None) -> CandidateGraph:
     r"""Read a candidate graph from a file; the ending tells the format.
 
     Parameters
@@ -27,7 +27,7 @@ def read_graph(path: str | os.PathLike[str], probability: float = 0.5) -> Candid
         A ``.toml``, ``.csv``, ``.dot`` (or ``.gv``), ``.gml``, ``.json`` or ``.dagitty`` file in UTF-8; or a ``.txt``
         file in any of these formats, or with lines such as ``smoking -> risk``.
     probability
-        For edges whose probability the file does not give.
+        For edges whose probability the file does not give; None: 1/2, and `CandidateGraph.unstated`.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def write_graph(graph: CandidateGraph, path: str | os.PathLike[str]) -> None:
         raise GraphError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
-def parse_graph(text: str, format: GraphFormat | None = None, probability: float = 0.5) -> CandidateGraph:
+def parse_graph(text: str, format: GraphFormat | None = None, probability: float | None = None) -> CandidateGraph:
     """Build a candidate graph from text.
 
     Parameters
@@ -86,7 +86,7 @@ def parse_graph(text: str, format: GraphFormat | None = None, probability: float
         ``"toml"``, ``"csv"``, ``"dot"``, ``"gml"``, ``"json"``, ``"dagitty"``, ``"lavaan"`` (lines such as
         ``y ~ x + m``) or ``"bnlearn"`` (model strings); by default what the text shows it to be.
     probability
-        For edges whose probability the text does not give.
+        For edges whose probability the text does not give; None: 1/2, and `CandidateGraph.unstated`.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def parse_graph(text: str, format: GraphFormat | None = None, probability: float
     """
     if not isinstance(text, str):
         raise GraphError(f"the text of a graph must be a string, got {type(text).__name__}; use read_graph for files")
-    default = checked_probability(probability, "an edge that names none")
+    default = None if probability is None else checked_probability(probability, "an edge that names none")
     chosen = cast(GraphFormat, guess_format(text)) if format is None else format
     # spreadsheets start text with a byte-order mark
     graph: CandidateGraph = _module(chosen).parse(text.removeprefix("\ufeff"), default)
@@ -114,7 +114,7 @@ def format_graph(graph: CandidateGraph, format: GraphFormat) -> str:
     >>> from alldags.graph.io import format_graph
     >>> print(format_graph(ad.CandidateGraph.from_order(["x", "y"]), format="csv"), end="")
     cause,effect,probability
-    "x","y",0.5
+    "x","y",""
     """
     graph.check()
     text: str = _module(format).write(graph)

@@ -10,13 +10,13 @@ import numpy as np
 
 from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
+from alldags.graph.edges import EVEN, Edge
 from alldags.graph.io import parse_graph, read_graph
 
-DEFAULT = 0.5
 LEAST = 1e-100  # probabilities of edges are multiplied with each other, and divided by
 
 
-def as_graph(given: Any, probability: float = DEFAULT) -> CandidateGraph:
+def as_graph(given: Any, probability: float | None = None) -> CandidateGraph:
     """Return a candidate graph from anything that stands for one without doubt.
 
     Parameters
@@ -26,7 +26,7 @@ def as_graph(given: Any, probability: float = DEFAULT) -> CandidateGraph:
         list of lists of names; ``{variable: its possible causes}``; a networkx graph; a graph of causal-learn; a fitted
         model of lingam.
     probability
-        For edges that come without one.
+        For edges that come without one; None: 1/2, and `CandidateGraph.unstated`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _is_tiers(given: Any) -> bool:
     )
 
 
-def _from_object(given: Any, probability: float) -> CandidateGraph:
+def _from_object(given: Any, probability: float | None) -> CandidateGraph:
     """Know objects of other packages by what they offer, without importing the packages."""
     if hasattr(given, "get_graph_edges") and hasattr(given, "get_nodes"):
         return from_causal_learn(given, probability)
@@ -105,32 +105,34 @@ def _from_object(given: Any, probability: float) -> CandidateGraph:
     )
 
 
-def from_parents(parents: Mapping[str, Sequence[str] | Mapping[str, float]], probability: float) -> CandidateGraph:
+def from_parents(
+    parents: Mapping[str, Sequence[str] | Mapping[str, float]], probability: float | None
+) -> CandidateGraph:
     """Return a graph from ``{variable: its possible causes}``; causes may have probabilities of their own."""
-    edges: dict[tuple[str, str], float] = {}
+    edges: dict[Edge, float | None] = {}
     names: dict[str, None] = {}
     for child, causes in parents.items():
         if isinstance(causes, str) or not isinstance(causes, Mapping | Sequence):
             raise GraphError(f"the possible causes of {child!r} must be a list of names, got {causes!r}")
         names.update(dict.fromkeys(causes))
         for cause in causes:
-            edges[cause, child] = float(causes[cause]) if isinstance(causes, Mapping) else probability
+            edges[cause, child] = float(causes[cause]) if isinstance(causes, Mapping) else None
     names.update(dict.fromkeys(parents))
-    return CandidateGraph.from_edges(edges, list(names))
+    return CandidateGraph.from_edges(edges, list(names), probability)
 
 
 # -- other packages ----------------------------------------------------------------------------------------------------
 
 
-def from_lingam(matrix: Any, names: Sequence[str] | None, probability: float = DEFAULT) -> CandidateGraph:
+def from_lingam(matrix: Any, names: Sequence[str] | None, probability: float | None = None) -> CandidateGraph:
     """Return a graph from an adjacency matrix of lingam, which is stored ``[effect, cause]``; not zero is an edge."""
     values = _square(matrix)
     labels = _labels(names, len(values))
-    edges = {(labels[j], labels[i]): probability for i, j in np.argwhere(np.nan_to_num(values) != 0.0)}
-    return CandidateGraph.from_edges(edges, labels)
+    edges = [(labels[j], labels[i]) for i, j in np.argwhere(np.nan_to_num(values) != 0.0)]
+    return CandidateGraph.from_edges(edges, labels, probability)
 
 
-def from_lingam_knowledge(matrix: Any, names: Sequence[str] | None, probability: float = DEFAULT) -> CandidateGraph:
+def from_lingam_knowledge(matrix: Any, names: Sequence[str] | None, probability: float | None = None) -> CandidateGraph:
     """Return the graph that lingam's ``prior_knowledge`` leaves open.
 
     It is stored ``[effect, cause]``: 0 means no path from cause to effect, 1 a path, -1 not known. A path need not be
@@ -141,16 +143,13 @@ def from_lingam_knowledge(matrix: Any, names: Sequence[str] | None, probability:
     labels = _labels(names, len(values))
     possible = (values != 0.0) & ~(values.T == 1.0)
     np.fill_diagonal(possible, val=False)
-    edges = {
-        (labels[j], labels[i]): probability / 2 if possible[j, i] else probability for i, j in np.argwhere(possible)
-    }
-    return CandidateGraph.from_edges(edges, labels)
+    return CandidateGraph.from_edges([(labels[j], labels[i]) for i, j in np.argwhere(possible)], labels, probability)
 
 
-def from_causal_learn(graph: Any, probability: float = DEFAULT) -> CandidateGraph:
+def from_causal_learn(graph: Any, probability: float | None = None) -> CandidateGraph:
     """Return a graph from causal-learn's ``GeneralGraph``: arrows as they are, undirected and circled edges open."""
     names = [node.get_name() for node in graph.get_nodes()]
-    edges: dict[tuple[str, str], float] = {}
+    edges: list[Edge] = []
     hidden = []
     for edge in graph.get_graph_edges():
         first, second = edge.get_node1().get_name(), edge.get_node2().get_name()
@@ -158,14 +157,14 @@ def from_causal_learn(graph: Any, probability: float = DEFAULT) -> CandidateGrap
         if ends == ("ARROW", "ARROW"):
             hidden.append((first, second))
         elif ends == ("TAIL", "ARROW"):
-            edges[first, second] = probability
+            edges.append((first, second))
         elif ends == ("ARROW", "TAIL"):
-            edges[second, first] = probability
+            edges.append((second, first))
         else:
-            edges[first, second] = edges[second, first] = probability / 2
-    found = CandidateGraph.from_edges(edges, names)
+            edges += [(first, second), (second, first)]
+    found = CandidateGraph.from_edges(edges, names, probability)
     for first, second in hidden:
-        found = found.with_hidden(first, second, probability)
+        found = found.with_hidden(first, second, EVEN if probability is None else probability)
     return found
 
 

@@ -14,6 +14,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.models.blocks import NodeBlock
 from alldags.models.link import JointLink, Link, joint_link
 from alldags.models.margins import BlockMargin, Margin, NodeMargin
+from alldags.models.number import is_one_number, learning, uncounted, with_share
 from alldags.models.order_block import OrderBlock
 from alldags.models.pair import PairKey, too_many
 from alldags.models.prior_inside import block_terms, log_acyclic, stated_inside
@@ -29,6 +30,8 @@ from alldags.pairs.posterior import PairPosterior
 from alldags.priors.equivalent import block_prior
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
+
+_AT_ONCE = 64
 
 
 class FittedGraph:
@@ -101,6 +104,15 @@ class FittedGraph:
         """Return the model of the same graph and prior for other data, without a link."""
         return FittedGraph(self.graph, self.prior, data, store, tied=self._tied)
 
+    def passing(self) -> FittedGraph:
+        """Return the same model with a store of its own, so that its nodes are forgotten with it."""
+        return self.on(self.data, self._store.empty())
+
+    @property
+    def at_once(self) -> int:
+        """How many nodes to fit at once where none is kept: on other machines many, which come back without traces."""
+        return _AT_ONCE if self._store.backend is None else 16 * _AT_ONCE
+
     def everywhere(self) -> FittedGraph:
         """Return the model with curves in all children that may have them, whatever is asked."""
         return self.on(self.data.everywhere, self._store)
@@ -138,15 +150,32 @@ class FittedGraph:
     def _link_to(self, treatment: str) -> Link | JointLink:
         return self._link or Link(self.graph, self.prior, self.data, self._store, treatment)
 
-    def _terms(self, child: str) -> NodeTerms:
-        terms = linear_terms(self.graph, child)
+    def uncounted(self, child: str) -> frozenset[str]:
+        """Return the candidate causes of a child of which it is learned how many act on it; see `models.number`."""
+        return uncounted(self.graph, self._prior_of(child), child)
+
+    def _counting_key(self, child: str) -> NodeKey:
+        """Return the regression in which that number is learned, along straight lines."""
+        return NodeKey(self._raised(child), learning(self._prior_of(child)), self._data_of(child))
+
+    def _linear(self, child: str) -> NodeTerms:
+        return replace(linear_terms(self.graph, child), once=self.uncounted(child))
+
+    def _raised(self, child: str) -> NodeTerms:
+        terms = self._linear(child)
         return terms if self._link is None else self._link.raised(terms)
+
+    def _terms(self, child: str) -> NodeTerms:
+        terms, names = self._raised(child), self.uncounted(child)
+        return with_share(terms, names, self._store.get(self._counting_key(child))) if names else terms
 
     def _key(self, child: str) -> NodeKey:
         if self.bends(child):
             return self._curved_key(child)
         if self._products(child):
             return self._curved_key(child, curves=False)
+        if is_one_number(self._raised(child), self.uncounted(child)):
+            return self._counting_key(child)
         return NodeKey(self._terms(child), self._prior_of(child), self._data_of(child))
 
     def _curved_key(self, child: str, *, curves: bool = True) -> NodeKey:
@@ -302,6 +331,7 @@ class FittedGraph:
         single = [child for child in wanted if child not in self._pairs]
         if self._link is not None:
             self._link.prepare(single)
+        self._store.prepare(self._counting_key(child) for child in single if self.uncounted(child))
         self._store.prepare(self._key(child) for child in single if child not in self._home)
         for child in wanted:
             self.order_block(child)

@@ -23,8 +23,10 @@ from functools import cached_property
 import numpy as np
 
 from alldags.graph.candidate import CandidateGraph
+from alldags.models.number import uncounted
 from alldags.models.store import NodeKey, NodeStore
 from alldags.nodes.build import NodeTerms, linear_terms
+from alldags.nodes.copies import of_columns
 from alldags.nodes.data import WorkingData
 from alldags.nodes.onto import over_columns
 from alldags.nodes.posterior import NodePosterior
@@ -93,7 +95,8 @@ class Link:
         node = self._regression(source)
         if node is None:
             return {}
-        values = [0.0] * len(node.parents) if node.inclusion is None else node.inclusion.tolist()
+        found = of_columns(node)
+        values = [0.0] * len(node.parents) if found is None else found.tolist()
         return dict(zip(node.parents, values, strict=True))
 
     def slopes(self, source: str) -> dict[str, float]:
@@ -118,7 +121,7 @@ class Link:
 
     def _terms(self, source: str) -> NodeTerms:
         """Return the terms of a source's own regression; block-mates, which it may act on, are left out."""
-        terms = linear_terms(self.graph, source)
+        terms = replace(linear_terms(self.graph, source), once=uncounted(self.graph, self.prior, source))
         block = self.graph.component(source)
         if len(block) == 1:
             return terms

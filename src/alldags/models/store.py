@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import groupby, islice
+from typing import Any
 
 import numpy as np
 
+from alldags.engines.away import Brought, Parcel, Sent, fit_parcel, parcel_sizes
 from alldags.engines.node import fit_node
 from alldags.errors import AlldagsWarning
 from alldags.interrupts import checkpoint
@@ -22,7 +24,7 @@ from alldags.orders.choose import order_engine
 from alldags.orders.problem import BlockPosterior, BlockProblem
 from alldags.pairs.fit import fit_pair
 from alldags.pairs.posterior import PairPosterior
-from alldags.parallel import map_cluster, map_threads, on_a_cluster
+from alldags.parallel import map_cluster, map_threads, named_cluster
 from alldags.priors.prior import Prior
 from alldags.progress import Progress
 
@@ -65,6 +67,12 @@ class NodeKey:
     def spec(self) -> NodeSpec:
         """What the node's regression is made of."""
         return NodeSpec(self.terms, self.prior, self.data, self.about)
+
+    @property
+    def travels(self) -> bool:
+        """Whether one problem is all that the node is: it can then be fitted on another machine."""
+        whole = self.is_plain and self.data.traits is None and bool(self.terms.names)
+        return whole and not self.data.of(self.child).variants
 
     def problem(self) -> NodeProblem:
         """Return the node's problem."""
@@ -126,6 +134,9 @@ class NodeStore:
         Threads.
     progress
         Whether to show a bar on a terminal when the work is long.
+    backend
+        Of joblib: other machines, to which nodes that moments determine are sent; None: what
+        ``joblib.parallel_config`` says, if `n_jobs` is not 1.
     """
 
     def __init__(
@@ -136,8 +147,10 @@ class NodeStore:
         variables: Iterable[str],
         n_jobs: int = 1,
         progress: bool = False,
+        backend: Any = None,
     ) -> None:
         self.engine = engine
+        self.backend = backend
         self.searcher = searcher
         self._seed = seed
         self._place = {name: i for i, name in enumerate(variables)}
@@ -164,13 +177,18 @@ class NodeStore:
                 warnings.warn(sentence, AlldagsWarning, stacklevel=5)
         return self._pairs[key]
 
+    @property
+    def shows(self) -> bool:
+        """Whether long work has a bar."""
+        return self._progress
+
     def fitted_blocks(self) -> Iterator[BlockPosterior]:
         """Yield the blocks fitted so far."""
         yield from self._blocks.values()
 
     def empty(self) -> NodeStore:
         """Return a store of the same kind without nodes, for questions on the way to an answer."""
-        return NodeStore(self.engine, self.searcher, self._seed, self._place, self._n_jobs)
+        return NodeStore(self.engine, self.searcher, self._seed, self._place, self._n_jobs, backend=self.backend)
 
     def get(self, key: NodeKey) -> NodePosterior:
         """Return the posterior of one node."""
@@ -210,15 +228,39 @@ class NodeStore:
                 progress.advance()
                 return posterior
 
-            if self._n_jobs == 1 or not on_a_cluster():
-                return list(map_threads(job, wanted, self._n_jobs))
-            away = [key for key in wanted if key.data.table is None]  # rows stay here
-            found = dict(zip(away, map_cluster(partial(_fit_there, self.empty()), away), strict=True))
-            return [found.get(key) or job(key) for key in wanted]
+            away = self._fit_away([key for key in wanted if key.travels], progress)
+            rest = [key for key in wanted if key not in away]
+            found = away | dict(zip(rest, map_threads(job, rest, self._n_jobs), strict=True))
+            return [found[key] for key in wanted]
+
+    def _fit_away(self, wanted: list[NodeKey], progress: Progress) -> dict[NodeKey, NodePosterior]:
+        """Fit nodes on the machines of a cluster, if there is one; several travel together."""
+        backend = self.backend or (None if self._n_jobs == 1 else named_cluster())
+        found: dict[NodeKey, NodePosterior] = {}
+        if backend is None or len(wanted) < 2:
+            return found
+        ordered = sorted(wanted, key=lambda key: self._engine_of(key) is not self.engine)  # one engine a parcel
+        groups = [list(group) for _, group in groupby(ordered, self._engine_of)]
+        loads = [load for group in groups for load in _loads(group)]
+        back = map_cluster(fit_parcel, map(self._parcel, loads), backend)
+        for load, briefs in zip(loads, back, strict=True):
+            checkpoint()
+            for key, brief in zip(load, briefs, strict=True):
+                engine = Brought(self._engine_of(key), brief)
+                found[key] = fit_node(key.spec, engine, self.stream(key.child))
+            progress.advance(len(load))
+        return found
+
+    def _engine_of(self, key: NodeKey) -> Engine:
+        return key.engine or self.engine
+
+    def _parcel(self, keys: Sequence[NodeKey]) -> Parcel:
+        nodes = (Sent(key.problem(), self._seed_of(key.child)) for key in keys)
+        return Parcel(self._engine_of(keys[0]), tuple(nodes))
 
     def _fit(self, key: NodeKey) -> NodePosterior:
         checkpoint()
-        return fit_node(key.spec, key.engine or self.engine, self.stream(key.child), self._like(key))
+        return fit_node(key.spec, self._engine_of(key), self.stream(key.child), self._like(key))
 
     def _like(self, key: NodeKey) -> NodePosterior | None:
         """Return the same regression in the first of several completed tables, which is fitted before the others."""
@@ -228,10 +270,16 @@ class NodeStore:
 
     def stream(self, child: str) -> np.random.Generator:
         """Return the child's generator, the same at every call."""
-        key = (*self._seed.spawn_key, 0, self._place[child])
-        return np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=key))
+        entropy, key = self._seed_of(child)
+        return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
+
+    def _seed_of(self, child: str) -> tuple[Any, tuple[int, ...]]:
+        """Return entropy and spawn key of the child's stream."""
+        return self._seed.entropy, (*self._seed.spawn_key, 0, self._place[child])
 
 
-def _fit_there(store: NodeStore, key: NodeKey) -> NodePosterior:
-    """Fit a node on another machine."""
-    return store._fit(key)
+def _loads(keys: Sequence[NodeKey]) -> Iterator[list[NodeKey]]:
+    """Yield the nodes that travel together."""
+    remaining = iter(keys)
+    for size in parcel_sizes([len(key.terms.names) for key in keys]):
+        yield list(islice(remaining, size))

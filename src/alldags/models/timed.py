@@ -228,7 +228,7 @@ def _with(graph: CandidateGraph, always: Sequence[str]) -> CandidateGraph:
     if not always:
         return graph
     variables, edges = with_always(graph.variables, graph.edges, always)
-    return CandidateGraph(variables, edges, graph.calibrate, hidden=graph.hidden)
+    return CandidateGraph(variables, edges, graph.calibrate, hidden=graph.hidden, unstated=graph.unstated)
 
 
 def _always(opened: LaggedSource, timing: Timing) -> tuple[tuple[str, ...], LaggedSource]:

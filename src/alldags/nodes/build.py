@@ -74,6 +74,8 @@ class NodeTerms:
         one number by which it is raised. None: every column alone.
     further
         Which columns come on top of those of the causes themselves, as in `NodeProblem.further`; None for none.
+    once
+        Names of which copies count once; see `alldags.nodes.copies`.
     """
 
     child: str
@@ -83,6 +85,7 @@ class NodeTerms:
     cleared: tuple[Cleared, ...] = ()
     groups: tuple[int, ...] | None = None
     further: tuple[bool, ...] | None = None
+    once: frozenset[str] = frozenset()
 
 
 def linear_terms(graph: CandidateGraph, child: str) -> NodeTerms:

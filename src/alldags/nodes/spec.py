@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from alldags.columns.base import Column, Columns
 from alldags.columns.levels import Level
 from alldags.columns.line import Line
@@ -16,6 +18,7 @@ from alldags.errors import DataError
 from alldags.families.base import Family
 from alldags.graph.terms import ChildTerms
 from alldags.nodes.build import NodeTerms, build, column_terms
+from alldags.nodes.copies import Kinds, kinds_of
 from alldags.nodes.data import WorkingData
 from alldags.nodes.problem import NodeProblem
 from alldags.nodes.rows import CountedRows, NodeRows, predictor_names
@@ -100,6 +103,18 @@ class NodeSpec:
         return straight_columns(self.terms.names, self.data)
 
     @cached_property
+    def kinds(self) -> Kinds | None:
+        """Which of the causes are the same column and count once; None for none. Of numbers, in moments alone."""
+        data, terms = self.data, self.terms
+        if not terms.once or not self.is_plain or data.traits is not None or self.child in data.categories:
+            return None
+        own = data.of(self.child)
+        if own.variants or terms.cleared or not data.categories.keys().isdisjoint(terms.names):
+            return None
+        places = [own.index[name] for name in terms.names]
+        return kinds_of(own.scatter[np.ix_(places, places)], terms)
+
+    @cached_property
     def column_terms(self) -> NodeTerms:
         """The terms with one name for each column: a cause's probability is that of all its columns."""
         return column_terms(self.terms, self.data.categories)
@@ -115,7 +130,7 @@ class NodeSpec:
         rows, columns = self.data.of(self.child), self.data.categories.get(self.child)
         if columns is not None:
             return stacked_problem(rows, self.column_terms, columns, self.prior)
-        return build(rows, self.column_terms, self.prior)
+        return build(rows, self.column_terms if self.kinds is None else self.kinds.merged(self.terms), self.prior)
 
     @property
     def table(self) -> RowTable:

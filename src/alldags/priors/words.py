@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from alldags.priors.noise import EquivalentNoise, KnownNoise, Noise
 from alldags.priors.prior import Prior
 from alldags.priors.slabs import GPrior, HyperG, LearnedSlab, Slab, ZellnerSiow
+from alldags.text import some
 
 
-def prior_words(prior: Prior) -> str:
+def prior_words(prior: Prior, learned: Sequence[str] = ()) -> str:
     """Return one or two sentences that say all there is to a prior.
+
+    Parameters
+    ----------
+    prior
+        What is said.
+    learned
+        Variables of whose very many candidate causes nobody said how many act on them.
 
     Examples
     --------
@@ -17,7 +27,7 @@ def prior_words(prior: Prior) -> str:
     >>> print(prior_words(ad.Prior.v01()))
     Coefficients of edges that are present had independent normal priors with 1 times the noise variance, variables being standardized. The noise variance of each regression had a weakly informative prior. Edges were present with the stated probabilities.
     """  # noqa: E501
-    parts = [_coefficients(prior), _noise(prior.noise), _edges(prior), _link(prior)]
+    parts = [_coefficients(prior), _noise(prior.noise), _edges(prior, learned), _link(prior)]
     return " ".join(part for part in parts if part)
 
 
@@ -57,10 +67,18 @@ def _noise(noise: Noise) -> str:
     return "The noise variance of each regression had a weakly informative prior."
 
 
-def _edges(prior: Prior) -> str:
+def _edges(prior: Prior, learned: Sequence[str]) -> str:
     if prior.coefficients is not None:
         return ""
-    return "Edges were present with the stated probabilities." if prior.edges is None else f"Edges: {prior.edges!r}."
+    if prior.edges is not None:
+        return f"Edges: {prior.edges!r}."
+    stated = "Edges were present with the stated probabilities"
+    if not learned:
+        return f"{stated}."
+    return (
+        f"{stated}; those into {some(learned)} whose probabilities were left open had a common one, uniform between 0 "
+        "and 1."
+    )
 
 
 def _link(prior: Prior) -> str:

@@ -217,14 +217,17 @@ def _graph(graph: CandidateGraph) -> dict[str, Any]:
         "correlations": [[first, second, believed] for (first, second), believed in graph.correlations.items()],
         "declared": [[name, treatment, valid] for (name, treatment), valid in graph.declared.items()],
         "calibrate": graph.calibrate,
+        "unstated": [place for place, edge in enumerate(graph.edges) if edge in graph.unstated],
     }
 
 
 def _graph_of(item: Mapping[str, Any]) -> CandidateGraph:
     names = ("edges", "hidden", "correlations", "declared")
     edges, hidden, believed, declared = ({(a, b): p for a, b, p in item.get(name, ())} for name in names)
+    each = list(edges)
+    unstated = frozenset(each[place] for place in item.get("unstated", ()))
     known = {"hidden": hidden, "correlations": believed, "declared": declared}
-    return CandidateGraph(tuple(item["variables"]), edges, item["calibrate"], **known)
+    return CandidateGraph(tuple(item["variables"]), edges, item["calibrate"], unstated=unstated, **known)
 
 
 def _seed(seed: np.random.SeedSequence) -> list[Any]:

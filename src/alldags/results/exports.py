@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 Style: TypeAlias = Literal["plain", "methods"]
 
 
+def said_of_prior(effect: Effect) -> str:
+    """Return the prior of an effect in words."""
+    model = effect.posterior.workings.models.items[0]
+    return prior_words(model.prior, [name for name in effect.workings.reached if model.uncounted(name)])
+
+
 @dataclass(frozen=True, eq=False)
 class EffectExports:
     """The answer in other formats; obtained as `Effect.to`.
@@ -49,8 +55,7 @@ class EffectExports:
         summary = self.effect.summary()
         if style == "plain":
             return sentence(summary)
-        prior = self.effect.posterior.workings.models.items[0].prior
-        return methods_paragraph(summary, prior_words(prior), version("alldags"))
+        return methods_paragraph(summary, said_of_prior(self.effect), version("alldags"))
 
     def dict(self) -> dict[str, Any]:
         """Return the answer as plain numbers, as printed by ``alldags effect --json``."""

@@ -519,6 +519,41 @@ class Posterior:
         self._check_link(link)
         return effects_on(self._without_link() if link == 0 else self, outcome, level)
 
+    def write_effects(
+        self, target: str | os.PathLike[str], outcome: str | None = None, *, sd: bool = True, draws: int = 4000
+    ) -> None:
+        """Write the effects of all variables to a Parquet file, some regressions at a time; needs extra ``files``.
+
+        For graphs of thousands of variables: no regression is kept, and effects are not linked (`Prior.link`). For one
+        graph whose directions are known, straight lines and normal noise.
+
+        Parameters
+        ----------
+        target
+            The file; it appears complete or not at all.
+        outcome
+            A name: the effects on it, with the columns of `effects_on`, by draws but for the mean. None: every effect,
+            with the columns ``treatment``, ``outcome``, ``mean`` and ``sd``, in closed form.
+        sd
+            Of all effects: whether their standard deviations are wanted, which take m^3 products of m variables where
+            means take m^2.
+        draws
+            Of each effect on one outcome.
+
+        Examples
+        --------
+        >>> import alldags as ad, pathlib, tempfile
+        >>> study = ad.datasets.example()
+        >>> target = pathlib.Path(tempfile.mkdtemp()) / "effects.parquet"
+        >>> ad.fit(study.table, study.graph, terms=None, rng=0).write_effects(target)
+        >>> import polars
+        >>> polars.read_parquet(target).columns
+        ['treatment', 'outcome', 'mean', 'sd']
+        """
+        from alldags.results.written import write_effects
+
+        write_effects(self, target, outcome, draws, sd=sd)
+
     def edge_probabilities(self, treatment: str | None = None) -> Table:
         """Return prior and posterior probability of every candidate edge.
 

@@ -15,9 +15,9 @@ from alldags.files import write_text
 from alldags.graph.edges import Edge
 from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
-from alldags.priors.words import prior_words
 from alldags.progress import Progress
 from alldags.recipes.origin import installed, origin_of, script_of
+from alldags.results.exports import said_of_prior
 from alldags.results.hidden_line import represented_line
 from alldags.results.kept import KEPT, after_the_data
 from alldags.results.summarize import computed_line, engine_names
@@ -88,7 +88,7 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         origin=origin_of(effect.posterior),
         graph_file=("TOML", format_graph(graph, "toml")),
         python=script_of(effect, effect.posterior),
-        prior=prior_words(effect.posterior.workings.models.items[0].prior),
+        prior=said_of_prior(effect),
         version=installed("alldags"),
         plain_mean=effect.answer.mean,
         adds_up=not effect.measure,

@@ -290,6 +290,8 @@ def _prior_no_effect(effect: Effect) -> float | None:
     models = effect.posterior.workings.models
     if any(model.prior.edges is not None or model.graph.blocks for model in models.items):
         return None
+    if any(model.uncounted(child) for model in models.items for child in effect.workings.reached):
+        return None
     asked = effect.treatment, effect.outcome
     return models.prior_average(lambda model: prior_no_effect(as_averaged(model.graph, model.data), *asked))
 

@@ -37,7 +37,7 @@ class Dialect:
     dot: bool
 
 
-def parse_arrows(text: str, probability: float, dialect: Dialect) -> CandidateGraph:
+def parse_arrows(text: str, probability: float | None, dialect: Dialect) -> CandidateGraph:
     """Read a graph from text in this dialect."""
     return _Parser(text, probability, dialect).graph()
 
@@ -48,7 +48,7 @@ def write_arrows(graph: CandidateGraph, opening: str, dialect: Dialect) -> str:
     nodes = "".join(f"  {name};\n" for name in names.values())
     undirected = not dialect.dot
     edges = "".join(
-        f"  {names[cause]} {arrow} {names[effect]} [{values}];\n"
+        f"  {names[cause]} {arrow} {names[effect]}{f' [{values}]' if values else ''};\n"
         for cause, effect, arrow, values in _written_edges(graph, undirected=undirected)
     )
     fitted = "" if graph.calibrate else "  calibrate=false;\n"
@@ -78,10 +78,12 @@ def _written_edges(graph: CandidateGraph, *, undirected: bool) -> Iterator[tuple
         reverse = graph.edges.get((effect, cause))
         if reverse is None or not undirected:
             valid = graph.declared.get((cause, effect))
-            declared = "" if valid is None else f', instrument="{valid}"'
-            yield cause, effect, "->", f'probability="{probability!r}"{declared}'
+            stated = [] if (cause, effect) in graph.unstated else [f'probability="{probability!r}"']
+            declared = [] if valid is None else [f'instrument="{valid}"']
+            yield cause, effect, "->", ", ".join([*stated, *declared])
         elif graph.variables.index(cause) < graph.variables.index(effect):
-            yield cause, effect, "--", _pair_attributes(probability, reverse)
+            both = {(cause, effect), (effect, cause)}
+            yield cause, effect, "--", "" if both <= graph.unstated else _pair_attributes(probability, reverse)
 
 
 def _pair_attributes(forward: float, backward: float) -> str:
@@ -93,7 +95,7 @@ def _pair_attributes(forward: float, backward: float) -> str:
 class _Parser:
     """A recursive-descent reader over a list of tokens."""
 
-    def __init__(self, text: str, probability: float, dialect: Dialect) -> None:
+    def __init__(self, text: str, probability: float | None, dialect: Dialect) -> None:
         self.dialect = dialect
         self.tokens = list(tokenize(text, html=dialect.dot))
         self.position = 0

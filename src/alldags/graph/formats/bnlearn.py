@@ -11,7 +11,7 @@ from alldags.graph.formats.collect import Collector
 _GROUP = re.compile(r"\[([^\[\]]*)\]")
 
 
-def parse(text: str, probability: float) -> CandidateGraph:
+def parse(text: str, probability: float | None) -> CandidateGraph:
     """Read a graph from a model string."""
     string = "".join(text.split())
     rest = _GROUP.sub("", string)

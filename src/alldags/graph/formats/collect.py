@@ -8,7 +8,7 @@ from typing import Any
 
 from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.edges import Edge, with_default
+from alldags.graph.edges import EVEN, CompletedEdges, Edge, completed_edges, with_default
 
 _NO = {"no", "false", "0"}
 _YES = {"yes", "true", "1"}
@@ -21,10 +21,10 @@ class Collector:
     Parameters
     ----------
     probability
-        For edges given without one.
+        For edges given without one; None: even odds.
     """
 
-    def __init__(self, probability: float) -> None:
+    def __init__(self, probability: float | None) -> None:
         self.probability = probability
         self.variables: dict[str, None] = {}
         self.edges: dict[Edge, float | None] = {}
@@ -75,7 +75,8 @@ class Collector:
         self.variable(second, where)
         if (first, second) in self.hidden or (second, first) in self.hidden:
             raise GraphError(f"{where}: {first!r} <-> {second!r} is given twice; keep one")
-        value = self.probability if probability is None else probability
+        default = EVEN if self.probability is None else self.probability
+        value = default if probability is None else probability
         self.hidden[first, second] = checked_probability(value, f"{where}: {first!r} <-> {second!r}")
 
     def correlation(self, first: str, second: str, given: Any) -> None:
@@ -94,13 +95,14 @@ class Collector:
     def completed(self, variables: tuple[str, ...], base: Mapping[Edge, float], calibrate: bool) -> CandidateGraph:
         """Return the graph with these edges besides those given one by one, which override what instruments say."""
         edges = self.complete_edges()
-        every = {**base, **edges} if base else edges  # which know what was not stated
+        kept = set(getattr(base, "unstated", ())) - edges.keys()
+        every = completed_edges({**base, **edges}, edges.unstated | kept)
         graph = CandidateGraph(variables, every, calibrate, hidden=self.hidden, correlations=self.correlations)
         for (name, treatment), valid in self.declared.items():
             graph = graph.instruments([name], treatment, valid)
         return replace(graph, edges={**graph.edges, **edges}) if self.declared else graph
 
-    def complete_edges(self) -> dict[Edge, float]:
+    def complete_edges(self) -> CompletedEdges:
         """Return the edges, those without a probability with the default one; opposite ones share it."""
         return with_default(self.edges, self.probability)
 

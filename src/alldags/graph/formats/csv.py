@@ -27,7 +27,7 @@ _ALIASES = {
 }
 
 
-def parse(text: str, probability: float) -> CandidateGraph:
+def parse(text: str, probability: float | None) -> CandidateGraph:
     """Read a graph from CSV."""
     mark = _delimiter(text)
     rows = _rows(text, mark)
@@ -95,5 +95,5 @@ def write(graph: CandidateGraph) -> str:
     mentioned = tuple(dict.fromkeys(name for edge in graph.edges for name in edge))
     if mentioned != graph.variables:
         writer.writerows((name, "", "") for name in graph.variables)
-    writer.writerows((cause, effect, probability) for (cause, effect), probability in graph.edges.items())
+    writer.writerows((*edge, probability) for edge, probability in graph.stated.items())
     return out.getvalue()

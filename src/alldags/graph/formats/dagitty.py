@@ -15,7 +15,7 @@ from alldags.graph.formats.arrows import Dialect, parse_arrows, write_arrows
 _DAGITTY = Dialect("dagitty", types=("dag", "pdag", "digraph"), keywords=frozenset(), dot=False)
 
 
-def parse(text: str, probability: float) -> CandidateGraph:
+def parse(text: str, probability: float | None) -> CandidateGraph:
     """Read a graph from dagitty text, or from its inside alone: lines such as ``smoking -> risk``."""
     return parse_arrows(f"dag {{ {text}\n}}" if is_bare(text) else text, probability, _DAGITTY)
 

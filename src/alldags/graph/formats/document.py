@@ -21,7 +21,7 @@ from typing import Any
 
 from alldags.errors import GraphError, did_you_mean
 from alldags.graph.candidate import CandidateGraph
-from alldags.graph.edges import Edge
+from alldags.graph.edges import Edge, completed_edges
 from alldags.graph.formats.collect import Collector, checked_flag, checked_probability
 
 _KEYS = ("variables", "probability", "tiers", "order", "within", "edges", "pairs", "calibrate", "hidden",
@@ -33,7 +33,7 @@ _PAIR_KEYS = ("first", "second", "probability", "forward", "backward")
 _PAIR_LISTS = {2: _PAIR_KEYS[:2], 3: _PAIR_KEYS[:3], 4: ("first", "second", "forward", "backward")}
 
 
-def graph_from_document(document: Any, probability: float) -> CandidateGraph:
+def graph_from_document(document: Any, probability: float | None) -> CandidateGraph:
     """Build the graph that a TOML or JSON document describes."""
     content = _checked_keys(document, _KEYS, "the document")
     if "probability" in content:
@@ -62,7 +62,7 @@ def _add_hidden(found: Collector, pair: Any, where: str) -> None:
     found.correlation(first, second, correlation)
 
 
-def _base_edges(content: Mapping[str, Any], probability: float) -> Mapping[Edge, float]:
+def _base_edges(content: Mapping[str, Any], probability: float | None) -> Mapping[Edge, float]:
     """Return the edges that tiers or order imply."""
     if "tiers" in content and "order" in content:
         raise GraphError("give tiers or order, not both: an order is the same as tiers of one variable each")
@@ -71,7 +71,8 @@ def _base_edges(content: Mapping[str, Any], probability: float) -> Mapping[Edge,
     tiers = _tiers(content)
     if not any(tiers):
         return {}
-    return CandidateGraph.from_tiers(tiers, probability, content.get("within")).edges
+    graph = CandidateGraph.from_tiers(tiers, probability, content.get("within"))
+    return completed_edges(graph.edges, graph.unstated)
 
 
 def _tiers(content: Mapping[str, Any]) -> list[list[str]]:

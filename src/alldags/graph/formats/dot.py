@@ -21,7 +21,7 @@ _DOT = Dialect(
 )
 
 
-def parse(text: str, probability: float) -> CandidateGraph:
+def parse(text: str, probability: float | None) -> CandidateGraph:
     """Read a graph from DOT."""
     return parse_arrows(text, probability, _DOT)
 

@@ -10,7 +10,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.formats.collect import check_no_hidden, check_observed, checked_flag, checked_probability
 
 
-def parse(text: str, probability: float) -> CandidateGraph:
+def parse(text: str, probability: float | None) -> CandidateGraph:
     """Read a graph from GML."""
     import networkx as nx
 

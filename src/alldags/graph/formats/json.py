@@ -10,7 +10,7 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.formats.document import graph_from_document
 
 
-def parse(text: str, probability: float) -> CandidateGraph:
+def parse(text: str, probability: float | None) -> CandidateGraph:
     """Read a graph from JSON."""
     try:
         document = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
@@ -46,8 +46,8 @@ def _no_constant(name: str) -> NoReturn:
 def write(graph: CandidateGraph) -> str:
     """Write a graph as JSON, one edge per line."""
     edges = ",".join(
-        "\n    " + json.dumps({"cause": cause, "effect": effect, "probability": probability}, ensure_ascii=False)
-        for (cause, effect), probability in graph.edges.items()
+        "\n    " + json.dumps(_edge(cause, effect, probability), ensure_ascii=False)
+        for (cause, effect), probability in graph.stated.items()
     )
     names = json.dumps(graph.variables, ensure_ascii=False)
     pairs = ",".join(
@@ -62,6 +62,11 @@ def write(graph: CandidateGraph) -> str:
     hidden += f',\n  "instruments": [{declared}\n  ]' if declared else ""
     fitted = "" if graph.calibrate else '  "calibrate": false,\n'
     return f'{{\n  "variables": {names},\n{fitted}  "edges": [{edges}\n  ]{hidden}\n}}\n'
+
+
+def _edge(cause: str, effect: str, probability: float | None) -> dict[str, Any]:
+    ends = {"cause": cause, "effect": effect}
+    return ends if probability is None else {**ends, "probability": probability}
 
 
 def _hidden(graph: CandidateGraph, first: str, second: str, probability: float) -> dict[str, Any]:

@@ -22,7 +22,7 @@ _NAME = re.compile(r"[^\W\d][\w.]*")
 _IGNORED = {":=": "a defined parameter", "==": "a constraint", "~*~": "a scaling factor"}
 
 
-def parse(text: str, probability: float) -> CandidateGraph:
+def parse(text: str, probability: float | None) -> CandidateGraph:
     """Read a graph from regressions."""
     found = Collector(probability)
     for where, line in _lines(text):

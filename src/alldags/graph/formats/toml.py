@@ -11,7 +11,7 @@ from alldags.graph.edges import Edge
 from alldags.graph.formats.document import graph_from_document
 
 
-def parse(text: str, probability: float) -> CandidateGraph:
+def parse(text: str, probability: float | None) -> CandidateGraph:
     """Read a graph from TOML."""
     try:
         document = tomllib.loads(text)
@@ -26,8 +26,8 @@ def write(graph: CandidateGraph) -> str:
     """Write a graph as TOML."""
     names = "".join(f"    {_quoted(name)},\n" for name in graph.variables)
     edges = "".join(
-        f"    {{ cause = {_quoted(cause)}, effect = {_quoted(effect)}, probability = {probability!r} }},\n"
-        for (cause, effect), probability in graph.edges.items()
+        f"    {{ cause = {_quoted(cause)}, effect = {_quoted(effect)}{_probability(probability)} }},\n"
+        for (cause, effect), probability in graph.stated.items()
     )
     pairs = "".join(
         f"    {{ first = {_quoted(first)}, second = {_quoted(second)}, probability = {probability!r}"
@@ -42,6 +42,10 @@ def write(graph: CandidateGraph) -> str:
     hidden += f"instruments = [\n{declared}]\n" if declared else ""
     fitted = "" if graph.calibrate else "calibrate = false\n"
     return f"variables = [\n{names}]\n{fitted}edges = [\n{edges}]\n{hidden}"
+
+
+def _probability(stated: float | None) -> str:
+    return "" if stated is None else f", probability = {stated!r}"
 
 
 def _correlation(graph: CandidateGraph, pair: Edge) -> str:
