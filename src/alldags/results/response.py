@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,7 +12,7 @@ from alldags import checks, meetings
 from alldags.answers.after import AfterSteps
 from alldags.assumptions.over_time import response_notes
 from alldags.effects.outcome import check_level
-from alldags.effects.quantity import Quantity
+from alldags.effects.quantity import Drawn, Quantity
 from alldags.effects.sample import AtomicSample
 from alldags.errors import AlldagsError
 from alldags.notes import Note, in_order
@@ -100,8 +100,8 @@ class StepEffect(_Later, Quantity):
 
 
 @dataclass(frozen=True, eq=False)
-class LongRun:
-    """What a lasting change does in the end, where it settles; its mean does not exist.
+class LongRun(Drawn):
+    """What a lasting change does in the end, given that it settles; its mean does not exist.
 
     Parameters
     ----------
@@ -111,19 +111,7 @@ class LongRun:
         Posterior probability that it does not settle.
     """
 
-    draws: FloatArray = field(repr=False)
     probability_explosive: float
-
-    @property
-    def median(self) -> float:
-        """Posterior median, given that it settles."""
-        return float(np.median(self.draws))
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the central interval that holds it with probability `level`, given that it settles."""
-        check_level(level)
-        low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2])
-        return float(low), float(high)
 
 
 class Response(_Later):
