@@ -98,11 +98,16 @@ def series(rows: int, m: int, design: str, seed: int) -> list[Outcome]:
             true = responses(matrices[None], int(x), STEPS)[0]
             for y in (y for y in range(m) if y != x):
                 response = posterior.effect(names[x], names[y], after=STEPS)
-                low, high = response.interval()
-                numbers = zip(true[:, y], response.mean, response.sd, low, high, strict=True)
+                spread = _spread(response) if kind == "average" else np.full((3, STEPS + 1), np.nan)
+                numbers = zip(true[:, y], response.mean, *spread, strict=True)
                 found += [Outcome(design, seed, f"{kind} {h} {x} {y}", *map(float, one))
                           for h, one in enumerate(numbers)]  # fmt: skip
     return found
+
+
+def _spread(response: Any) -> tuple[Any, ...]:
+    """Return sd, and low and high ends, after each number of steps."""
+    return (response.sd, *response.interval())
 
 
 # -- panels ------------------------------------------------------------------------------------------------------------
@@ -113,6 +118,9 @@ PANELS = {  # effect of x on y, own, feedback, variance and correlation of trait
     "F": (0.0, 0.2, 0.1, 2.0, 0.7),
     "G": (-0.15, 0.3, 0.0, 2.0, 0.7),
 }
+
+
+SMALL = ad.Prior(slab=ad.priors.LearnedSlab(median=0.04, spread=1.0, low=0.01, high=1.0, points=5))
 
 
 def panel_rows(name: str, rng: np.random.Generator, units: int = 300, waves: int = 5) -> Any:
@@ -142,10 +150,16 @@ def panel(name: str, design: str, seed: int) -> list[Outcome]:
              "x": values[:, :, 0].ravel(), "y": values[:, :, 1].ravel()}  # fmt: skip
     effect, _, back, *_ = PANELS[name]
     found = []
-    for kind, probability, own, intercepts in (("certain", 1.0, 1.0, "joint"), ("averaged", 0.5, 0.9, "joint"),
-                                               ("pooled", 1.0, 1.0, None)):  # fmt: skip
+    for kind, probability, own, intercepts, prior in (
+        ("certain", 1.0, 1.0, "joint", None),
+        ("averaged", 0.5, 0.9, "joint", None),
+        ("averaged, small slab", 0.5, 0.9, "joint", SMALL),
+        ("pooled", 1.0, 1.0, None, None),
+    ):
         graph = ad.CandidateGraph.over_time(["x", "y"], 1, probability, own=own)
-        posterior = ad.fit(table, graph, time="wave", unit="unit", intercepts=intercepts, rng=seed)
+        posterior = ad.fit(
+            table, graph, prior=prior, time="wave", unit="unit", intercepts=intercepts, rng=seed
+        )
         for cause, outcome, true in (("x", "y", effect), ("y", "x", back)):
             one = posterior.effect(cause, outcome, after=1).at(1)
             found.append(Outcome(design, seed, f"{kind} {cause}", true, one.mean, one.sd, *one.interval()))
@@ -176,8 +190,7 @@ DESIGNS: dict[str, Callable[[str, int], list[Outcome]]] = {
 LARGER: dict[str, Callable[[str, int], list[Outcome]]] = {
     f"larger series, {rows} steps": partial(series, rows, 8) for rows in (100, 400)
 }
-FIRST_SEED = 70_000
-FIRST_OF_SERIES = 71_000  # the 20 before were looked at when the link was left out of later steps
+FIRST_SEED = 72_000  # those before were looked at
 
 
 def run(task: tuple[str, int]) -> list[Outcome]:
@@ -188,16 +201,11 @@ def run(task: tuple[str, int]) -> list[Outcome]:
         return {**DESIGNS, **LARGER}[design](design, seed)
 
 
-def first_seed(design: str) -> int:
-    """Return the first seed that was not looked at before."""
-    return FIRST_OF_SERIES if _is_series(design) else FIRST_SEED
-
-
 def main() -> None:
     """Run what is missing and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=200, help="data sets of each design")
-    parser.add_argument("--first-seed", type=int, help=f"{FIRST_SEED:,}, of series {FIRST_OF_SERIES:,}, unless given")
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--only", default="", help="designs whose names begin so")
     parser.add_argument("--n-jobs", type=int, default=1)
     options = parser.parse_args()
@@ -206,8 +214,7 @@ def main() -> None:
     )
     outcomes: list[Outcome] = []
     for design in chosen:
-        first = first_seed(design) if options.first_seed is None else options.first_seed
-        seeds = range(first, first + options.sets)
+        seeds = range(options.first_seed, options.first_seed + options.sets)
         tasks: dict[Key, tuple[str, int]] = {(design, seed): (design, seed) for seed in seeds}
         file = FOLDER / f"time_{design.replace(', ', '_').replace(' ', '_')}.csv"
         outcomes += keep.run(file, Outcome, run, tasks, n_jobs=options.n_jobs, digits=".5f")
@@ -227,7 +234,8 @@ def table(outcomes: Sequence[Outcome]) -> str:
         gap = np.array([one.mean - one.truth for one in items])
         said = np.mean([one.sd for one in items]) / gap.std()
         sets, covered = len({one.seed for one in items}), np.mean([one.covered for one in items])
-        numbers = f"{gap.mean():+.4f} | {np.sqrt(np.mean(gap**2)):.4f} | {said:.2f} | {covered:.3f}"
+        spread = "| " if np.isnan(said) else f"{said:.2f} | {covered:.3f}"  # only the mean was asked for
+        numbers = f"{gap.mean():+.4f} | {np.sqrt(np.mean(gap**2)):.4f} | {spread}"
         lines.append(f"| {design} | {what} | {sets} | {numbers} |")
     kinds = dict.fromkeys(one.design for one in outcomes if _is_series(one.design))
     rows = (_series_row(design, [one for one in outcomes if one.design == design]) for design in kinds)
@@ -247,17 +255,20 @@ def _kind(one: Outcome) -> str:
 
 
 def _series_row(design: str, items: Sequence[Outcome]) -> str:
-    """Return the ratio of errors to those of the ridge, averaged over data sets, and its standard error."""
-    errors: dict[tuple[int, str], list[float]] = {}
+    """Return the error over the ridge's, of all responses and data sets, its standard error, and how many are covered.
+
+    The standard error leaves out one data set after the other.
+    """
+    squares: dict[str, dict[int, float]] = {"average": {}, "ridge": {}}
     for one in items:
-        errors.setdefault((one.seed, one.what.split()[0]), []).append((one.mean - one.truth) ** 2)
-    seeds = sorted({seed for seed, _ in errors})
-    ratio = np.array([np.sqrt(np.mean(errors[s, "average"]) / np.mean(errors[s, "ridge"])) for s in seeds])
-    all_in = np.mean([one.covered for one in items if one.what.startswith("average")])
-    spread = ratio.std() / np.sqrt(len(ratio))
-    return (
-        f"| {design} | error over the ridge's | {len(seeds)} | | {ratio.mean():.3f} ± {spread:.3f} | | {all_in:.3f} |"
-    )
+        own = squares[one.what.split()[0]]
+        own[one.seed] = own.get(one.seed, 0.0) + (one.mean - one.truth) ** 2
+    ours, theirs = (np.array([own[seed] for seed in sorted(own)]) for own in squares.values())
+    ratio, sets = np.sqrt(ours.sum() / theirs.sum()), len(ours)
+    without = np.sqrt((ours.sum() - ours) / (theirs.sum() - theirs))
+    spread = np.sqrt((sets - 1) / sets * ((without - without.mean()) ** 2).sum())
+    inside = np.mean([one.covered for one in items if one.what.startswith("average")])
+    return f"| {design} | error over the ridge's | {sets} | | {ratio:.3f} ± {spread:.3f} | | {inside:.3f} |"
 
 
 if __name__ == "__main__":
