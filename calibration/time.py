@@ -157,9 +157,7 @@ def panel(name: str, design: str, seed: int) -> list[Outcome]:
         ("pooled", 1.0, 1.0, None, None),
     ):
         graph = ad.CandidateGraph.over_time(["x", "y"], 1, probability, own=own)
-        posterior = ad.fit(
-            table, graph, prior=prior, time="wave", unit="unit", intercepts=intercepts, rng=seed
-        )
+        posterior = ad.fit(table, graph, prior=prior, time="wave", unit="unit", intercepts=intercepts, rng=seed)
         for cause, outcome, true in (("x", "y", effect), ("y", "x", back)):
             one = posterior.effect(cause, outcome, after=1).at(1)
             found.append(Outcome(design, seed, f"{kind} {cause}", true, one.mean, one.sd, *one.interval()))

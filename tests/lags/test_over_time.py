@@ -169,10 +169,13 @@ def test_files_are_read_across_their_borders_and_must_be_in_order(tmp_path):
 def query_of(frame, engine: str):
     if engine == "polars":
         return frame.lazy()
+    if engine == "dask":
+        pd, dask = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+        return dask.from_pandas(pd.DataFrame(frame.to_dict(as_series=False)), npartitions=3, sort=False)
     return pytest.importorskip("duckdb").connect().from_arrow(frame.to_arrow())
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
 def test_queries_look_their_past_up_themselves(engine):
     pl = pytest.importorskip("polars")
     table = {**series(), "shop": np.repeat([1, 2], 60)}
@@ -183,7 +186,7 @@ def test_queries_look_their_past_up_themselves(engine):
     assert found.effect("x", "y").mean == pytest.approx(want.effect("x", "y").mean, rel=1e-10)
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
 def test_times_of_queries_may_be_more_than_one_apart(engine):
     pl = pytest.importorskip("polars")
     table = {**series(), "shop": np.repeat([1, 2], 60)}
@@ -195,7 +198,7 @@ def test_times_of_queries_may_be_more_than_one_apart(engine):
     assert found.effect("x", "y").mean == pytest.approx(want.effect("x", "y").mean, rel=1e-10)
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
 @pytest.mark.parametrize("lags", [0, 1])
 def test_two_rows_of_a_query_at_the_same_time_are_refused_as_in_frames(engine, lags):
     pl = pytest.importorskip("polars")
@@ -209,7 +212,7 @@ def test_two_rows_of_a_query_at_the_same_time_are_refused_as_in_frames(engine, l
             ad.fit(told, graph, time="week", unit="shop", lags=lags)
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
 def test_times_of_queries_that_are_missing_or_on_no_grid_are_refused(engine):
     pl = pytest.importorskip("polars")
     table = {**series(), "shop": np.repeat([1, 2], 60)}
@@ -223,12 +226,13 @@ def test_times_of_queries_that_are_missing_or_on_no_grid_are_refused(engine):
         ad.fit(query_of(hole, engine), GRAPH, time="shop", unit="week")
 
 
-def test_an_engine_that_cannot_look_the_past_of_units_up_is_refused():
-    dask = pytest.importorskip("dask.dataframe")
-    pd = pytest.importorskip("pandas")
-    query = dask.from_pandas(pd.DataFrame({**series(), "shop": np.repeat([1, 2], 60)}), npartitions=2)
-    with pytest.raises(ad.AlldagsError, match="cannot look up the past of each unit='shop'; collect the query first"):
-        ad.fit(query, GRAPH, time="week", unit="shop")
+def test_a_query_without_units_is_one_series_across_its_parts():
+    pl = pytest.importorskip("polars")
+    want = ad.fit(series(), GRAPH, time="week", rng=0)
+    for engine in ("polars", "duckdb", "dask"):
+        found = ad.fit(query_of(pl.DataFrame(series()), engine), GRAPH, time="week", rng=0)
+        assert found.rows == want.rows == 119
+        assert found.effect("x", "y").mean == pytest.approx(want.effect("x", "y").mean, rel=1e-10)
 
 
 def test_a_saved_posterior_answers_the_same_after_steps(tmp_path):
