@@ -171,7 +171,8 @@ def query_of(frame, engine: str):
         return frame.lazy()
     if engine == "dask":
         pd, dask = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
-        return dask.from_pandas(pd.DataFrame(frame.to_dict(as_series=False)), npartitions=3, sort=False)
+        table = pd.DataFrame(frame.to_dict(as_series=False)).astype({"week": "Int64"})
+        return dask.from_pandas(table, npartitions=3, sort=False)
     return pytest.importorskip("duckdb").connect().from_arrow(frame.to_arrow())
 
 

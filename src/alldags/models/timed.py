@@ -219,10 +219,11 @@ def _check_groups(opened: LaggedSource) -> None:
             f"{option('intercepts', 'joint')} needs several units that have at least {_FEW_WAVES} rows with a past at "
             "the same times, to tell what lasts from what passes; here no two units have"
         )
-    if (units > 1).sum() > _MOST_GROUPS:
+    groups = int((units > 1).sum())
+    if groups > _MOST_GROUPS:
         raise DataError(
-            f"units were seen at {(units > 1).sum():,} different sets of times, each of which has means of waves of its own "
-            f"under {option('intercepts', 'joint')}; there can be {_MOST_GROUPS}: leave out units whose times few "
+            f"units were seen at {groups:,} different sets of times, each of which has means of waves of its own under "
+            f"{option('intercepts', 'joint')}; there can be {_MOST_GROUPS}: leave out units whose times few "
             "others have, or number the waves of each unit from its first"
         )
 
