@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import alldags as ad
 from alldags.data.clock import Clock, read_clock, windows
+from alldags.engines.exact import Exact
+from alldags.nodes.problem import NodeProblem
 from alldags.steps import at, past
 from naive.over_time import windows_by_looking
 
@@ -269,6 +272,64 @@ def seasonal(strength: float, seed: int, rows: int = 120) -> dict[str, np.ndarra
 def season_notes(table: dict[str, np.ndarray], **told) -> list[str]:
     notes = ad.fit(table, GRAPH, time="week", rng=0, **told).effect("x", "y", after=1).notes
     return [str(note) for note in notes if "season" in note]
+
+
+@pytest.mark.parametrize("options", [{}, {"within": 0.5}], ids=["order", "open directions"])
+def test_what_acts_always_is_taken_out_whatever_the_slab(options):
+    table = series(80)
+    step = np.arange(80)
+    table["x"] += 0.3 * step + 2.0 * (step % 4 == 1)
+    table["y"] += 5.0 * (step % 4 == 2) - 0.1 * step
+    told = options or {"order": ["x", "y"]}
+    graph = ad.CandidateGraph.over_time(["x", "y"], lags=1, **told)
+    posterior = ad.fit(table, graph, time="week", always=["trend", "season:4"], rng=0)
+    names = ("x", "y", "x[-1]", "y[-1]")
+    columns = np.column_stack([table["x"][1:], table["y"][1:], table["x"][:-1], table["y"][:-1]])
+    out = np.column_stack([np.ones(79), step[1:], *(step[1:] % 4 == k for k in (1, 2, 3))])
+    left = columns - out @ np.linalg.lstsq(out, columns, rcond=None)[0]
+    sd = columns.std(axis=0, ddof=1)
+    scatter = (left / sd).T @ (left / sd)
+    model = posterior.workings.models.items[0]
+    if options:
+        found = model.order_block("x")
+        assert found is not None
+        assert all(node.n == pytest.approx(78 - 8) for node in found.problem.nodes)
+        return
+    for child, causes in (("x", ("x[-1]", "y[-1]")), ("y", ("x", "x[-1]", "y[-1]"))):
+        node = model.node(child)
+        places, own = [names.index(name) for name in causes], names.index(child)
+        probability = np.array([graph.edges[name, child] for name in causes])
+        bare = NodeProblem(child, causes, scatter[np.ix_(places, places)], scatter[places, own], scatter[own, own],
+                           78.0 - 4.0, probability, (), rows=79.0)  # fmt: skip
+        prior = ad.Prior()
+        want = Exact()(replace(bare, settings=prior.settings_of(bare)), np.random.default_rng(0))
+        kept = [node.parents.index(name) for name in causes]
+        assert node.mean[kept] == pytest.approx(want.mean, rel=1e-6, abs=1e-9)
+        assert node.inclusion[kept] == pytest.approx(want.inclusion, abs=1e-6)
+        assert np.sqrt(np.diag(node.second_moment)[kept]) == pytest.approx(
+            np.sqrt(np.diag(want.second_moment)), rel=1e-6
+        )
+        assert node.noise_variance == pytest.approx(want.noise_variance, rel=1e-6)
+
+
+def test_what_acts_always_is_flat_again_after_saving_and_a_column_as_all_for_other_families(tmp_path):
+    table = series(80)
+    table["y"] += 0.3 * table["week"]
+    told = {"time": "week", "always": ["trend"], "rng": 0}
+    posterior = ad.fit(table, GRAPH, **told)
+    posterior.save(tmp_path / "flat.npz")
+    want = posterior.effect("x", "y", after=2)
+    found = ad.load(tmp_path / "flat.npz").effect("x", "y", after=2)
+    assert found.mean == pytest.approx(want.mean, abs=1e-12)
+    assert found.sd == pytest.approx(want.sd, abs=1e-12)
+    model = posterior.workings.models.items[0]
+    place = model.node("y").parents.index("trend")
+    slope = posterior.workings.data.unit("trend", "y") * model.node("y").mean[place]
+    assert slope == pytest.approx(0.3 * (1 - 0.3), abs=0.1)  # the past of y grows, too
+    heavy = ad.fit(table, GRAPH, families={"y": "student"}, **told)
+    assert posterior.workings.data.pooled.flat == {"trend"}
+    assert not heavy.workings.data.pooled.flat
+    assert heavy.effect("x", "y", after=1).mean[1] == pytest.approx(want.mean[1], abs=0.1)
 
 
 def test_a_season_that_is_left_is_offered_as_always():

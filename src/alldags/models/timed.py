@@ -97,7 +97,7 @@ def _check_named(options: RowOptions) -> None:
 
 
 class Timed(NamedTuple):
-    """A table with its past, graphs for it, what is said of its rows, further columns, and what to tell the user."""
+    """A table with its past, graphs, what is said of rows, further columns, what to tell the user, and flat columns."""
 
     table: Any
     names: Sequence[str] | None
@@ -105,6 +105,7 @@ class Timed(NamedTuple):
     options: RowOptions
     beside: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+    flat: tuple[str, ...] = ()
 
 
 def timed(
@@ -143,7 +144,8 @@ def timed(
         _check_groups(opened)
     shared = set(variables) - set(always)
     beside = first_columns([name for name in variables if name in shared], lags) if timing.intercepts == "joint" else ()
-    return Timed(opened, None, graphs, options, beside, tuple(_notes(opened, timing, graphs)))
+    notes = tuple(_notes(opened, timing, graphs))
+    return Timed(opened, None, graphs, options, beside, notes, () if timing.intercepts == "joint" else always)
 
 
 def _lags(graphs: Sequence[CandidateGraph], timing: Timing) -> int:
