@@ -4,8 +4,8 @@ Run with ``python -m calibration.time [--sets 200] [--only panel]``. *Series*: s
 inside a step; 30% of edges inside a step, 25% of those from the last step and 10% of those from the one before are
 there. Responses of one treatment on all others after 0 to 8 steps are compared with those of the same regressions with
 all edges certain, a Bayesian ridge; ``--only larger`` has eight variables, about a minute a set. *Panels*:
-300 units, five waves, two variables with traits of their own. *Walks*: two random walks that have nothing to do with
-each other.
+300 units, five waves, two variables with traits of their own; of *drawn* ones the truth comes from the prior. *Walks*:
+two random walks that have nothing to do with each other.
 """
 
 from __future__ import annotations
@@ -120,6 +120,7 @@ PANELS = {  # effect of x on y, own, feedback, variance and correlation of trait
 }
 
 
+SLAB = 0.1  # of truths that are drawn from the prior
 SMALL = ad.Prior(slab=ad.priors.LearnedSlab(median=0.04, spread=1.0, low=0.01, high=1.0, points=5))
 
 
@@ -142,12 +143,17 @@ def panel_rows(name: str, rng: np.random.Generator, units: int = 300, waves: int
     return np.stack(found, axis=1)
 
 
+def as_table(values: Any) -> dict[str, Any]:
+    """Return a panel, shape (units, waves, 2), as a table of rows."""
+    units, waves, _ = values.shape
+    return {"unit": np.repeat(np.arange(units), waves), "wave": np.tile(np.arange(waves), units),
+            "x": values[:, :, 0].ravel(), "y": values[:, :, 1].ravel()}  # fmt: skip
+
+
 def panel(name: str, design: str, seed: int) -> list[Outcome]:
     """Effects one wave later: joint traits with edges certain and averaged, and as if there were no traits."""
     values = panel_rows(name, np.random.default_rng([31, ord(name), seed]))
-    units, waves, _ = values.shape
-    table = {"unit": np.repeat(np.arange(units), waves), "wave": np.tile(np.arange(waves), units),
-             "x": values[:, :, 0].ravel(), "y": values[:, :, 1].ravel()}  # fmt: skip
+    table = as_table(values)
     effect, _, back, *_ = PANELS[name]
     found = []
     for kind, probability, own, intercepts, prior in (
@@ -161,6 +167,26 @@ def panel(name: str, design: str, seed: int) -> list[Outcome]:
         for cause, outcome, true in (("x", "y", effect), ("y", "x", back)):
             one = posterior.effect(cause, outcome, after=1).at(1)
             found.append(Outcome(design, seed, f"{kind} {cause}", true, one.mean, one.sd, *one.interval()))
+    return found
+
+
+def drawn_panel(design: str, seed: int) -> list[Outcome]:
+    """Effects one wave later where truths are drawn from the prior, edges certain and averaged: ranks must be even."""
+    found, prior = [], ad.Prior(slab_variance=SLAB, units="raw")
+    for kind, probability in (("certain", 1.0), ("averaged", 0.5)):
+        rng = np.random.default_rng([31, 98, seed, int(probability)])
+        phi = rng.normal(0, SLAB**0.5, (2, 2)) * (rng.random((2, 2)) < probability)
+        root, psi = rng.normal(0, 0.7, (2, 2)), rng.normal(0, 0.3, (2, 2))
+        waves = [rng.standard_normal((300, 2)) @ rng.normal(0, 1, (2, 2))]
+        traits = rng.standard_normal((300, 2)) @ root + waves[0] @ psi
+        for _ in range(4):
+            waves.append(waves[-1] @ phi + traits + rng.standard_normal((300, 2)))
+        graph = ad.CandidateGraph.over_time(["x", "y"], 1, probability, own=probability)
+        told: Any = {"time": "wave", "unit": "unit", "intercepts": "joint", "prior": prior, "rng": seed}
+        posterior = ad.fit(as_table(np.stack(waves, axis=1)), graph, **told)
+        for cause, outcome, true in (("x", "y", phi[0, 1]), ("y", "x", phi[1, 0])):
+            one = posterior.effect(cause, outcome, after=1).at(1)
+            found.append(Outcome(design, seed, f"{kind} {cause}", float(true), one.mean, one.sd, *one.interval()))
     return found
 
 
@@ -179,6 +205,7 @@ def walks(lags: int, design: str, seed: int) -> list[Outcome]:
 
 DESIGNS: dict[str, Callable[[str, int], list[Outcome]]] = {
     **{f"panel {name}": partial(panel, name) for name in PANELS},
+    "drawn panel": drawn_panel,
     "series, 100 steps": partial(series, 100, 6),
     "series, 400 steps": partial(series, 400, 6),
     **{f"random walks, {lags} lags": partial(walks, lags) for lags in (0, 1, 2)},

@@ -178,10 +178,10 @@ def fit(
         With `unit`: what is lasting about units. None: nothing. ``"fixed"``: an intercept of each, taken out, as
         ``fixed_effects=[unit]``. ``"random"``: intercepts that vary at random, whatever the causes are. ``"joint"``:
         traits of all variables at once, which have to do with each other and with first rows, for panels of few rows a
-        unit.
+        unit; units that were seen at other times have means and a spread of traits of their own.
     always
-        With `time`: columns that act on every variable for certain; ``"trend"`` and ``"season"`` (or ``"season:12"``)
-        are made from the time.
+        With `time`: columns that act on every variable for certain, under a flat prior (of normal straight lines; else
+        that of all edges); ``"trend"`` and ``"season"`` (or ``"season:12"``) are made from the time.
     progress
         Show a progress bar on a terminal when the work is long.
 
