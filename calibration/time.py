@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -233,7 +234,12 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--only", default="", help="designs whose names begin so")
     parser.add_argument("--n-jobs", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="only write the table, of all that was run before")
     options = parser.parse_args()
+    if options.write:
+        files = [_file(design) for design in {**DESIGNS, **LARGER}]
+        write_text(FOLDER / "time.md", table([one for file in files for one in keep.read(file, Outcome)]) + "\n")
+        return
     chosen = (
         [design for design in {**DESIGNS, **LARGER} if design.startswith(options.only)] if options.only else DESIGNS
     )
@@ -241,11 +247,14 @@ def main() -> None:
     for design in chosen:
         seeds = range(options.first_seed, options.first_seed + options.sets)
         tasks: dict[Key, tuple[str, int]] = {(design, seed): (design, seed) for seed in seeds}
-        file = FOLDER / f"time_{design.replace(', ', '_').replace(' ', '_')}.csv"
-        outcomes += keep.run(file, Outcome, run, tasks, n_jobs=options.n_jobs, digits=".5f")
+        outcomes += keep.run(_file(design), Outcome, run, tasks, n_jobs=options.n_jobs, digits=".5f")
         print(table([one for one in outcomes if one.design == design]), flush=True)
     if not options.only:
         write_text(FOLDER / "time.md", table(outcomes) + "\n")
+
+
+def _file(design: str) -> Path:
+    return FOLDER / f"time_{design.replace(', ', '_').replace(' ', '_')}.csv"
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -257,7 +266,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
     for design, what in dict.fromkeys((one.design, _kind(one)) for one in outcomes):
         items = [one for one in outcomes if one.design == design and _kind(one) == what]
         gap = np.array([one.mean - one.truth for one in items])
-        said = np.mean([one.sd for one in items]) / gap.std()
+        said = np.sqrt(np.mean([one.sd**2 for one in items])) / gap.std()
         sets, covered = len({one.seed for one in items}), np.mean([one.covered for one in items])
         spread = "| " if np.isnan(said) else f"{said:.2f} | {covered:.3f}"  # only the mean was asked for
         numbers = f"{gap.mean():+.4f} | {np.sqrt(np.mean(gap**2)):.4f} | {spread}"

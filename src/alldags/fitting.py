@@ -249,7 +249,7 @@ def fit(
     check_pairs(graphs, data[0], prior, made)
     if len(tables.copies) == 1 and data[0].table is None:  # rows without outcome have no other place
         data[0] = replace(data[0], table=copies[0].rows(columns))
-    suspicions = () if seen is None else table_notes(seen, graphs)
+    suspicions = () if seen is None else table_notes(seen, graphs, always)
     notes = (*time_notes, *tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes)
     notes += (
         *_direction_notes(graphs, prior),

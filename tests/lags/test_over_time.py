@@ -256,6 +256,7 @@ def test_trend_and_season_act_always():
     posterior = ad.fit(table, GRAPH, time="week", always=["trend", "season:4"], rng=0)
     assert {"trend", "season 2", "season 3", "season 4"} <= set(posterior.variables)
     assert posterior.graphs[0].probability("trend", "y") == 1.0
+    assert not any("row number" in note for note in posterior.notes)
     plain = ad.fit(table, GRAPH, time="week", rng=0).effect("x", "y", after=2)
     assert any("trend" in note for note in plain.notes)
     better = posterior.effect("x", "y", after=2)
