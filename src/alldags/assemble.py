@@ -23,6 +23,7 @@ from alldags.models.families import Opened, with_family_rows
 from alldags.models.store import NodeStore
 from alldags.nodes.build import linear_terms
 from alldags.nodes.data import WorkingData, common_scale, told_apart, working_rows
+from alldags.nodes.flat import with_flat
 from alldags.nodes.posterior import Engine, GraphEngine
 from alldags.priors.prior import Prior
 from alldags.recipes.recipe import Recipe, opened_rows
@@ -108,7 +109,7 @@ def _data(recipe: Recipe) -> list[WorkingData]:
     columns += tuple(name for name in recipe.parts[0].as_read.names if name.endswith(FIRST))
     data = working_tables(recipe.parts, recipe.prior, columns, levels)
     data[0] = replace(data[0], seen=recipe.seen)
-    data = [recipe.errors.out_of(one) for one in data]
+    data = [with_flat(recipe.errors.out_of(one), recipe.flat) for one in data]
     if recipe.rows is None:
         return data
     rows = (recipe.rows, *recipe.copies)

@@ -42,6 +42,7 @@ from alldags.models.number import number_notes
 from alldags.models.pair import check_pairs
 from alldags.models.timed import Intercepts, Timing, timed
 from alldags.nodes.data import WorkingData
+from alldags.nodes.flat import flat_in, with_flat
 from alldags.nodes.measured import Errors, error_note
 from alldags.nodes.posterior import Engine
 from alldags.notes import Note
@@ -185,10 +186,10 @@ def fit(
         With `unit`: what is lasting about units. None: nothing. ``"fixed"``: an intercept of each, taken out, as
         ``fixed_effects=[unit]``. ``"random"``: intercepts that vary at random, whatever the causes are. ``"joint"``:
         traits of all variables at once, which have to do with each other and with first rows, for panels of few rows a
-        unit.
+        unit; units that were seen at other times have means and a spread of traits of their own.
     always
-        With `time`: columns that act on every variable for certain; ``"trend"`` and ``"season"`` (or ``"season:12"``)
-        are made from the time.
+        With `time`: columns that act on every variable for certain, under a flat prior (of normal straight lines; else
+        that of all edges); ``"trend"`` and ``"season"`` (or ``"season:12"``) are made from the time.
     progress
         Show a progress bar on a terminal when the work is long.
 
@@ -222,7 +223,7 @@ def fit(
         missing, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects, categories
     )
     timing = Timing(time, unit, lags, intercepts, always)
-    table, names, graphs, options, beside, time_notes = timed(table, names, graphs, timing, options)
+    table, names, graphs, options, beside, time_notes, flat = timed(table, names, graphs, timing, options)
     lots = randomized_names(randomized, graphs[0])
     lots_note, graphs = randomized_note(lots, graphs), [without_causes(graph, lots) for graph in graphs]
     prior, tails = without_tails(prior)
@@ -251,12 +252,12 @@ def fit(
     data[0], family_notes = with_families(data[0], families, copies[0], graphs, met, tails)
     data[1:] = [with_families_of(data[0], *pair) for pair in zip(data[1:], copies[1:], strict=True)]
     data = [with_terms(one, wanted.terms, rows, graphs, met) for one, rows in zip(data, copies, strict=True)]
-    data = [errors.out_of(one) for one in data]
+    flat = flat_in(data[0], flat)
+    data = [with_flat(errors.out_of(one), flat) for one in data]
     check_pairs(graphs, data[0], prior, made)
     if len(tables.copies) == 1 and data[0].table is None:  # rows without outcome have no other place
         data[0] = replace(data[0], table=copies[0].rows(columns))
-    seeds = (node_seed, draw_seed, cluster_seed)
-    suspicions = () if seen is None else table_notes(seen, graphs)
+    suspicions = () if seen is None else table_notes(seen, graphs, always)
     notes = (*time_notes, *tables.notes, *wanted.notes, *suspicions, *lots_note, *family_notes)
     notes += (
         *_direction_notes(graphs, prior),
@@ -265,8 +266,11 @@ def fit(
         *clusters_note(None if cluster is None else Clusters(parts)),
     )
     asked = asked if tails is None else _with_tails(asked, families, data[0])
-    recipe = Recipe(tuple(graphs), tuple(shares), prior, made, tuple(parts), seeds, notes, cluster is not None)
-    recipe = replace(recipe, seen=seen, robust=robust and not options.units, asked=asked, errors=errors)
+    recipe = Recipe(
+        tuple(graphs), tuple(shares), prior, made, tuple(parts), (node_seed, draw_seed, cluster_seed), notes,
+        cluster is not None,
+    )  # fmt: skip
+    recipe = replace(recipe, seen=seen, robust=robust and not options.units, asked=asked, errors=errors, flat=flat)
     recipe = with_rows(recipe, data, wanted.terms)
     return assemble(recipe, data, opened, n_jobs, progress, machines)
 

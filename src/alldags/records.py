@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from alldags.results.hidden import HiddenCauses
     from alldags.results.plots import EffectPlots, PosteriorPlots
     from alldags.results.probability import Probability
-    from alldags.results.response import LongRun, Response, StepEffect
+    from alldags.results.response import LongRun, Response, StepEffect, StepProbability
     from alldags.results.sensitivity import Sensitivity
     from alldags.results.uncertainty import Uncertainty
     from alldags.show.checks import CheckLine, Checks
@@ -73,6 +73,7 @@ _HOME = {
     "SiteRegression": "alldags.sites",
     "SquareTable": "alldags.show.table",
     "StepEffect": "alldags.results.response",
+    "StepProbability": "alldags.results.response",
     "Table": "alldags.show.table",
     "TopGraph": "alldags.effects.top",
     "Uncertainty": "alldags.results.uncertainty",
@@ -111,6 +112,7 @@ __all__ = [
     "SiteRegression",
     "SquareTable",
     "StepEffect",
+    "StepProbability",
     "Table",
     "TopGraph",
     "Uncertainty",

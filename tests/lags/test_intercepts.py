@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 import alldags as ad
 from alldags.data.cells import cells_of
-from alldags.engines.traits.panel import Panel, panel_of
+from alldags.engines.traits.panel import Group, Panel, panel_of
 from alldags.engines.traits.walk import Variable, Walk
 from alldags.nodes.intercepts import RATIOS, between, log_prior
 from naive.over_time import mixed_evidence
@@ -141,7 +142,8 @@ def test_a_panel_takes_out_waves_and_splits_into_units():
     codes = np.array([(i, t) for i in range(6) for t in range(3)])
     panel = panel_of(cells_of(values.reshape(18, 2).T, np.ones(18), codes, (6, 3)), ("a", "b"), np.ones(2))
     left = values - values.mean(axis=0)
-    np.testing.assert_allclose(panel.between, np.einsum("ip,iq->pq", left.mean(1), left.mean(1)), atol=1e-12)
+    (group,) = panel.groups
+    np.testing.assert_allclose(group.between, np.einsum("ip,iq->pq", left.mean(1), left.mean(1)), atol=1e-12)
     inside = left - left.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(panel.within, np.einsum("itp,itq->pq", inside, inside), atol=1e-12)
 
@@ -156,7 +158,7 @@ def test_one_variable_alone_is_the_random_intercept_averaged_over_its_grid():
     bar = both.mean(axis=1)
     inside = both - bar[:, None]
     within, outside = np.einsum("itp,itq->pq", inside, inside), bar.T @ bar
-    panel = Panel(("x", "y"), within, outside, units, waves)
+    panel = Panel(("x", "y"), within, (Group(outside, units, waves),))
     sets = np.array([[False], [True]])
     one = Variable(1, np.array([0]), sets, np.log([0.5, 0.5]), np.array([1.0]), np.zeros(1), 0.0, 0.0)
     kept = Walk(panel, [one], np.zeros(0, dtype=np.int64)).run(np.random.default_rng(0), kept=600)[0]
@@ -220,11 +222,94 @@ def test_joint_traits_are_asked_after_steps_only():
         posterior.effect("x", "y")
 
 
-def test_panels_that_are_not_balanced_are_refused_for_joint_traits():
-    table = {name: values[:-1] for name, values in few_waves("A", 3, 60).items()}
-    graph = ad.CandidateGraph.over_time(["x", "y"], lags=1)
-    with pytest.raises(ad.AlldagsError, match="1 of 60 units"):
-        ad.fit(table, graph, time="wave", unit="unit", intercepts="joint")
+def leaving(table: dict[str, np.ndarray], seed: int) -> dict[str, np.ndarray]:
+    """Return a panel whose units leave early: a third after three waves, a third after four."""
+    units = len(np.unique(table["unit"]))
+    stay = np.random.default_rng(seed).choice([3, 4, 5], units)
+    kept = table["wave"] < stay[table["unit"]]
+    return {name: values[kept] for name, values in table.items()}
+
+
+def test_units_of_different_waves_are_balanced_panels_of_their_own():
+    table = leaving(few_waves("A", 3, 60), 0)
+    codes = np.column_stack([table["unit"], table["wave"]])
+    values = np.array([table["x"], table["y"]])
+    panel = panel_of(cells_of(values, np.ones(len(codes)), codes, (60, 5)), ("x", "y"), np.ones(2))
+    assert [group.waves for group in panel.groups] == [3, 4, 5]
+    within, rows, count = np.zeros((2, 2)), 0, np.bincount(table["unit"])
+    for group in panel.groups:
+        own = count[table["unit"]] == group.waves
+        alone = {name: column[own] for name, column in table.items()}
+        cells = cells_of(values[:, own], np.ones(own.sum()), codes[own], (60, 5))
+        part = panel_of(cells, ("x", "y"), np.ones(2))
+        assert part.groups[0].units == group.units == len(np.unique(alone["unit"]))
+        np.testing.assert_allclose(part.groups[0].between, group.between, atol=1e-12)
+        within, rows = within + part.within, rows + part.n
+    np.testing.assert_allclose(panel.within, within, atol=1e-12)
+    assert panel.n == rows
+
+
+def test_joint_traits_of_units_that_leave_early_find_the_effect_that_is_not_there():
+    graph = ad.CandidateGraph.over_time(["x", "y"], lags=1, probability=1.0, own=1.0)
+    found = []
+    for seed in range(3):
+        table = leaving(few_waves("F", seed, 600), seed)
+        posterior = ad.fit(table, graph, time="wave", unit="unit", intercepts="joint", rng=0)
+        response = posterior.effect("x", "y", after=1)
+        found.append(response.at(1).mean / response.at(1).sd)
+        assert any("3 different sets of times (2 to 4 rows with a past)" in note for note in response.notes)
+        mode, sd = posterior.workings.data.traits.without_traits["x[-1]", "y"]
+        assert abs(mode) < 3.5 * sd
+    assert abs(np.mean(found)) < 1.8  # pooled: 5 or more
+    assert max(map(abs, found)) < 3.5
+
+
+def test_a_group_of_another_ratio_is_integrated_over_as_by_brute_force():
+    rng = np.random.default_rng(4)
+    groups, within, rows = [], np.zeros((2, 2)), []
+    for units, waves, spread in ((30, 4, 1.5), (25, 2, 0.1)):
+        x = rng.standard_normal((units, waves))
+        y = 0.5 * x + spread * rng.standard_normal((units, 1)) + rng.standard_normal((units, waves))
+        both = np.stack([x - x.mean(axis=0), y - y.mean(axis=0)], axis=2)
+        bar = both.mean(axis=1)
+        inside = both - bar[:, None]
+        within += np.einsum("itp,itq->pq", inside, inside)
+        groups.append(Group(bar.T @ bar, units, waves))
+        rows.append((units - 1) * waves)
+    panel = Panel(("x", "y"), within, tuple(groups))
+    one = Variable(1, np.array([0]), np.array([[True]]), np.zeros(1), np.array([1.0]), np.zeros(1), 0.0, 0.0)
+    kept = Walk(panel, [one], np.zeros(0, dtype=np.int64)).run(np.random.default_rng(0), kept=1500)[0]
+    logs, slopes = [], []
+    for pair in itertools.product(range(len(RATIOS)), repeat=2):
+        scatter, log = within.copy(), 0.0
+        for group, place in zip(groups, pair, strict=True):
+            ratio = RATIOS[place]
+            scatter = scatter + group.waves / (1 + ratio * group.waves) * group.between
+            log += log_prior(RATIOS)[place] - 0.5 * (group.units - 1) * np.log1p(ratio * group.waves)
+        gram = scatter[0, 0] + 1.0
+        slopes.append(scatter[0, 1] / gram)
+        logs.append(log - 0.5 * np.log(gram) - 0.5 * sum(rows) * np.log(scatter[1, 1] - slopes[-1] * scatter[0, 1]))
+    share = np.exp(np.array(logs) - max(logs))
+    assert np.mean(kept.mean) == pytest.approx(share @ slopes / share.sum(), abs=1.5e-3)
+
+
+def test_units_that_say_nothing_of_what_lasts_are_noted_or_refused():
+    whole, graph = few_waves("A", 3, 60), ad.CandidateGraph.over_time(["x", "y"], lags=1)
+    told = {"time": "wave", "unit": "unit", "intercepts": "joint", "rng": 0}
+    table = {name: values[:-1] for name, values in whole.items()}
+    posterior = ad.fit(table, graph, **told)
+    assert any("1 of 60 units were seen at times that no other unit has all of" in note for note in posterior.notes)
+    fewer = {name: values[whole["unit"] < 59] for name, values in whole.items()}
+    same = ad.fit(fewer, graph, **told).workings.data.traits.panel
+    found = posterior.workings.data.traits.panel
+    np.testing.assert_allclose(found.within * np.outer(found.scale, found.scale),
+                               same.within * np.outer(same.scale, same.scale), rtol=1e-10)  # fmt: skip
+    short = {name: values[whole["wave"] < 2] for name, values in whole.items()}
+    with pytest.raises(ad.AlldagsError, match="at least 2 rows with a past at the same times"):
+        ad.fit(short, graph, **told)
+    apart = {**whole, "wave": whole["wave"] + whole["unit"] % 15}
+    with pytest.raises(ad.AlldagsError, match="15 different sets of times"):
+        ad.fit(apart, graph, **told)
 
 
 def test_too_many_candidate_causes_are_refused_for_joint_traits():

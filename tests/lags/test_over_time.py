@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import alldags as ad
 from alldags.data.clock import Clock, read_clock, windows
+from alldags.engines.exact import Exact
+from alldags.nodes.problem import NodeProblem
 from alldags.steps import at, past
 from naive.over_time import windows_by_looking
 
@@ -169,10 +172,14 @@ def test_files_are_read_across_their_borders_and_must_be_in_order(tmp_path):
 def query_of(frame, engine: str):
     if engine == "polars":
         return frame.lazy()
+    if engine == "dask":
+        pd, dask = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+        table = pd.DataFrame(frame.to_dict(as_series=False)).astype({"week": "Int64"})
+        return dask.from_pandas(table, npartitions=3, sort=False)
     return pytest.importorskip("duckdb").connect().from_arrow(frame.to_arrow())
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
 def test_queries_look_their_past_up_themselves(engine):
     pl = pytest.importorskip("polars")
     table = {**series(), "shop": np.repeat([1, 2], 60)}
@@ -183,7 +190,7 @@ def test_queries_look_their_past_up_themselves(engine):
     assert found.effect("x", "y").mean == pytest.approx(want.effect("x", "y").mean, rel=1e-10)
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
 def test_times_of_queries_may_be_more_than_one_apart(engine):
     pl = pytest.importorskip("polars")
     table = {**series(), "shop": np.repeat([1, 2], 60)}
@@ -195,7 +202,7 @@ def test_times_of_queries_may_be_more_than_one_apart(engine):
     assert found.effect("x", "y").mean == pytest.approx(want.effect("x", "y").mean, rel=1e-10)
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
 @pytest.mark.parametrize("lags", [0, 1])
 def test_two_rows_of_a_query_at_the_same_time_are_refused_as_in_frames(engine, lags):
     pl = pytest.importorskip("polars")
@@ -209,7 +216,7 @@ def test_two_rows_of_a_query_at_the_same_time_are_refused_as_in_frames(engine, l
             ad.fit(told, graph, time="week", unit="shop", lags=lags)
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
 def test_times_of_queries_that_are_missing_or_on_no_grid_are_refused(engine):
     pl = pytest.importorskip("polars")
     table = {**series(), "shop": np.repeat([1, 2], 60)}
@@ -223,12 +230,13 @@ def test_times_of_queries_that_are_missing_or_on_no_grid_are_refused(engine):
         ad.fit(query_of(hole, engine), GRAPH, time="shop", unit="week")
 
 
-def test_an_engine_that_cannot_look_the_past_of_units_up_is_refused():
-    dask = pytest.importorskip("dask.dataframe")
-    pd = pytest.importorskip("pandas")
-    query = dask.from_pandas(pd.DataFrame({**series(), "shop": np.repeat([1, 2], 60)}), npartitions=2)
-    with pytest.raises(ad.AlldagsError, match="cannot look up the past of each unit='shop'; collect the query first"):
-        ad.fit(query, GRAPH, time="week", unit="shop")
+def test_a_query_without_units_is_one_series_across_its_parts():
+    pl = pytest.importorskip("polars")
+    want = ad.fit(series(), GRAPH, time="week", rng=0)
+    for engine in ("polars", "duckdb", "dask"):
+        found = ad.fit(query_of(pl.DataFrame(series()), engine), GRAPH, time="week", rng=0)
+        assert found.rows == want.rows == 119
+        assert found.effect("x", "y").mean == pytest.approx(want.effect("x", "y").mean, rel=1e-10)
 
 
 def test_a_saved_posterior_answers_the_same_after_steps(tmp_path):
@@ -248,6 +256,7 @@ def test_trend_and_season_act_always():
     posterior = ad.fit(table, GRAPH, time="week", always=["trend", "season:4"], rng=0)
     assert {"trend", "season 2", "season 3", "season 4"} <= set(posterior.variables)
     assert posterior.graphs[0].probability("trend", "y") == 1.0
+    assert not any("row number" in note for note in posterior.notes)
     plain = ad.fit(table, GRAPH, time="week", rng=0).effect("x", "y", after=2)
     assert any("trend" in note for note in plain.notes)
     better = posterior.effect("x", "y", after=2)
@@ -264,6 +273,64 @@ def seasonal(strength: float, seed: int, rows: int = 120) -> dict[str, np.ndarra
 def season_notes(table: dict[str, np.ndarray], **told) -> list[str]:
     notes = ad.fit(table, GRAPH, time="week", rng=0, **told).effect("x", "y", after=1).notes
     return [str(note) for note in notes if "season" in note]
+
+
+@pytest.mark.parametrize("options", [{}, {"within": 0.5}], ids=["order", "open directions"])
+def test_what_acts_always_is_taken_out_whatever_the_slab(options):
+    table = series(80)
+    step = np.arange(80)
+    table["x"] += 0.3 * step + 2.0 * (step % 4 == 1)
+    table["y"] += 5.0 * (step % 4 == 2) - 0.1 * step
+    told = options or {"order": ["x", "y"]}
+    graph = ad.CandidateGraph.over_time(["x", "y"], lags=1, **told)
+    posterior = ad.fit(table, graph, time="week", always=["trend", "season:4"], rng=0)
+    names = ("x", "y", "x[-1]", "y[-1]")
+    columns = np.column_stack([table["x"][1:], table["y"][1:], table["x"][:-1], table["y"][:-1]])
+    out = np.column_stack([np.ones(79), step[1:], *(step[1:] % 4 == k for k in (1, 2, 3))])
+    left = columns - out @ np.linalg.lstsq(out, columns, rcond=None)[0]
+    sd = columns.std(axis=0, ddof=1)
+    scatter = (left / sd).T @ (left / sd)
+    model = posterior.workings.models.items[0]
+    if options:
+        found = model.order_block("x")
+        assert found is not None
+        assert all(node.n == pytest.approx(78 - 8) for node in found.problem.nodes)
+        return
+    for child, causes in (("x", ("x[-1]", "y[-1]")), ("y", ("x", "x[-1]", "y[-1]"))):
+        node = model.node(child)
+        places, own = [names.index(name) for name in causes], names.index(child)
+        probability = np.array([graph.edges[name, child] for name in causes])
+        bare = NodeProblem(child, causes, scatter[np.ix_(places, places)], scatter[places, own], scatter[own, own],
+                           78.0 - 4.0, probability, (), rows=79.0)  # fmt: skip
+        prior = ad.Prior()
+        want = Exact()(replace(bare, settings=prior.settings_of(bare)), np.random.default_rng(0))
+        kept = [node.parents.index(name) for name in causes]
+        assert node.mean[kept] == pytest.approx(want.mean, rel=1e-6, abs=1e-9)
+        assert node.inclusion[kept] == pytest.approx(want.inclusion, abs=1e-6)
+        assert np.sqrt(np.diag(node.second_moment)[kept]) == pytest.approx(
+            np.sqrt(np.diag(want.second_moment)), rel=1e-6
+        )
+        assert node.noise_variance == pytest.approx(want.noise_variance, rel=1e-6)
+
+
+def test_what_acts_always_is_flat_again_after_saving_and_a_column_as_all_for_other_families(tmp_path):
+    table = series(80)
+    table["y"] += 0.3 * table["week"]
+    told = {"time": "week", "always": ["trend"], "rng": 0}
+    posterior = ad.fit(table, GRAPH, **told)
+    posterior.save(tmp_path / "flat.npz")
+    want = posterior.effect("x", "y", after=2)
+    found = ad.load(tmp_path / "flat.npz").effect("x", "y", after=2)
+    assert found.mean == pytest.approx(want.mean, abs=1e-12)
+    assert found.sd == pytest.approx(want.sd, abs=1e-12)
+    model = posterior.workings.models.items[0]
+    place = model.node("y").parents.index("trend")
+    slope = posterior.workings.data.unit("trend", "y") * model.node("y").mean[place]
+    assert slope == pytest.approx(0.3 * (1 - 0.3), abs=0.1)  # the past of y grows, too
+    heavy = ad.fit(table, GRAPH, families={"y": "student"}, **told)
+    assert posterior.workings.data.pooled.flat == {"trend"}
+    assert not heavy.workings.data.pooled.flat
+    assert heavy.effect("x", "y", after=1).mean[1] == pytest.approx(want.mean[1], abs=0.1)
 
 
 def test_a_season_that_is_left_is_offered_as_always():

@@ -305,6 +305,71 @@ def test_what_only_the_same_step_has_is_refused_of_later_ones_by_name(name, text
     assert response.at(0).sensitivity().summary() is not None
 
 
+def test_a_later_step_answers_what_draws_say_and_refuses_all_else_of_an_effect_by_name():
+    response = fitted(lags=1, order=list("abc")).effect("a", "c", after=2)
+    step, now = response.at(2), response.at(0)
+    chance = step.probability
+    assert chance.positive + chance.negative + step.probability_no_effect == pytest.approx(1.0)
+    assert chance.positive == pytest.approx(np.mean(step.draws > 0), abs=1e-9)
+    assert chance.above(step.median) == pytest.approx(0.5, abs=1e-3)
+    twice = step.contrast(1.0, -1.0)
+    assert (twice.mean, twice.sd, twice.mean_error) == (-2 * step.mean, 2 * step.sd, 2 * step.mean_error)
+    assert twice.interval() == pytest.approx(tuple(-2 * end for end in step.interval()[::-1]), abs=2e-3)
+    known = {name for name in dir(now) if not name.startswith("_")}
+    refused = {name for name in known if not hasattr(step, name)}
+    assert refused >= {"paths", "curve", "checks", "report", "uncertainty", "over", "direct", "survival"}
+    assert known - refused == {"contrast", "draws", "interval", "mean", "median", "notes", "outcome", "probability",
+                               "probability_no_effect", "sd", "treatment"}  # fmt: skip
+    for later in (step, response):
+        with pytest.raises(ad.AlldagsError, match=r"'paths' is of effects in the same step, response.at\(0\)"):
+            later.paths()
+
+
+def test_heavy_tails_are_carried_on_over_steps():
+    rng, found = np.random.default_rng(5), []
+    graph = ad.CandidateGraph.over_time(["x", "y"], lags=1)
+    for _ in range(6):
+        x, y = np.zeros((2, 250))
+        for t in range(1, 250):
+            x[t] = 0.5 * x[t - 1] + rng.normal()
+            y[t] = 0.4 * y[t - 1] + 0.5 * x[t - 1] + rng.standard_t(2)
+        told = {"t": np.arange(250), "x": x, "y": y}
+        kinds = {"normal": "normal", "student": {"y": "student"}}
+        both = {kind: ad.fit(told, graph, time="t", families=families, rng=0) for kind, families in kinds.items()}
+        found.append([both[kind].effect("x", "y", after=2).mean[1:] - [0.5, 0.45] for kind in both])
+        posterior, response = both["student"], both["student"].effect("x", "y", after=3)
+        node, unit = posterior.workings.models.items[0].node("y"), posterior.workings.data.unit("x[-1]", "y")
+        place = node.parents.index("x[-1]")
+        assert response.mean[1] == pytest.approx(unit * node.mean[place], abs=5 * response.mean_error[1] + 1e-9)
+        assert response.none_by[1] == pytest.approx(1.0 - node.inclusion[place], abs=0.02)
+        assert (response.draws()[1] != 0.0).mean() == pytest.approx(1.0 - response.none_by[1], abs=0.03)
+    plain, heavy = np.abs(np.array(found)).mean(axis=(0, 2))
+    assert heavy < 0.7 * plain
+
+
+@pytest.mark.parametrize(
+    "options", [{"cluster": "u"}, {"weights": "w", "weight_kind": "sampling"}], ids=["clusters", "weights"]
+)
+def test_clusters_by_unit_and_weights_are_those_of_a_table_of_lagged_columns(options):
+    rng = np.random.default_rng(3)
+    units, rows = 12, 25
+    x = rng.normal(size=(units, rows))
+    y = np.zeros((units, rows))
+    for t in range(1, rows):
+        y[:, t] = 0.4 * y[:, t - 1] + 0.5 * x[:, t] + rng.normal(size=units) + rng.normal(size=units) * (x[:, t] > 1)
+    told = {"t": np.tile(np.arange(rows), units), "u": np.repeat(np.arange(units), rows), "x": x.ravel(),
+            "y": y.ravel(), "w": rng.uniform(0.5, 2.0, units * rows)}  # fmt: skip
+    later = told["t"] > 0
+    wide = {**{name: told[name][later] for name in told},
+            **{f"{name}[-1]": np.roll(told[name], 1)[later] for name in "xy"}}  # fmt: skip
+    graph = ad.CandidateGraph.over_time(["x", "y"], lags=1, order=["x", "y"])
+    found = ad.fit(told, graph, time="t", unit="u", rng=0, **options).effect("x", "y")
+    want = ad.fit(wide, graph, rng=0, terms=None, **options).effect("x", "y")
+    assert found.mean == pytest.approx(want.mean, rel=1e-12)
+    assert found.sd == pytest.approx(want.sd, rel=1e-9)
+    assert found.interval() == pytest.approx(want.interval(), rel=1e-9)
+
+
 def test_what_acts_on_an_outcome_in_the_same_step_is_listed_without_the_past():
     assert fitted(lags=1, order=list("abc")).effects_on("c")["treatment"] == ["a", "b"]
 

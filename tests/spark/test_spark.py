@@ -87,3 +87,26 @@ def test_a_query_that_fails_half_way(spark):
     lazy = spark.range(1000).select(expr("if(id = 777, raise_error('the disk is gone'), id)").cast("double").alias("a"))
     with pytest.raises(DataError, match=r"reading the Spark frame failed: .*the disk is gone"):
         ad.read_moments(lazy)
+
+
+def shops() -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    x, y = np.zeros((2, 120))
+    for t in range(1, 120):
+        x[t] = 0.5 * x[t - 1] + rng.normal()
+        y[t] = 0.4 * y[t - 1] + 0.6 * x[t - 1] + rng.normal()
+    return pd.DataFrame({"week": np.arange(120), "shop": np.repeat([1, 2], 60), "x": x, "y": y})
+
+
+def test_a_spark_frame_looks_its_past_up_itself(spark):
+    table = shops()
+    graph = ad.CandidateGraph.over_time(["x", "y"], lags=1, order=["x", "y"])
+    told = {"time": "week", "unit": "shop", "rng": 0}
+    found = ad.fit(spark.createDataFrame(table.sample(frac=1.0, random_state=0)).repartition(3), graph, **told)
+    want = ad.fit(table, graph, **told)
+    assert found.rows == want.rows == 118
+    assert found.effect("x", "y", after=3).mean[2:] == pytest.approx(want.effect("x", "y", after=3).mean[2:], abs=2e-2)
+    assert found.effect("x", "y").mean == pytest.approx(want.effect("x", "y").mean, rel=1e-10)
+    twice = pd.concat([table, table.iloc[[70]]])
+    with pytest.raises(ad.AlldagsError, match="two rows of shop 2, week 70 have the same time"):
+        ad.fit(spark.createDataFrame(twice), graph, **told)

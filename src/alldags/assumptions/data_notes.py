@@ -32,7 +32,7 @@ _MOST_CODES = 8  # columns that an advice names
 _HEAVY = 0.5  # share of the sum of squares of one cell
 
 
-def table_notes(seen: Seen, graphs: Sequence[CandidateGraph]) -> tuple[Note, ...]:
+def table_notes(seen: Seen, graphs: Sequence[CandidateGraph], always: Sequence[str] = ()) -> tuple[Note, ...]:
     """Return the notes on the columns of a table.
 
     Parameters
@@ -41,9 +41,12 @@ def table_notes(seen: Seen, graphs: Sequence[CandidateGraph]) -> tuple[Note, ...
         The table.
     graphs
         The candidate graphs: copies matter among the possible causes of one variable.
+    always
+        Columns that were asked for, such as a trend, of which nobody need be told that they count rows.
     """
     causes = [frozenset(graph.parents(child)) for graph in graphs for child in graph.variables]
-    return (*_dependence_notes(seen, [group for group in dict.fromkeys(causes) if len(group) > 1]), *_row_notes(seen))
+    groups = [group for group in dict.fromkeys(causes) if len(group) > 1]
+    return (*_dependence_notes(seen, groups), *_row_notes(seen, always))
 
 
 def effect_data_notes(effect: ExaminedEffect) -> Iterator[Note]:
@@ -182,7 +185,7 @@ def _dependencies(correlation: FloatArray) -> Iterator[tuple[int, FloatArray]]:
 # -- what rows show ----------------------------------------------------------------------------------------------------
 
 
-def _row_notes(seen: Seen) -> Iterator[Note]:
+def _row_notes(seen: Seen, always: Sequence[str]) -> Iterator[Note]:
     """Say which columns have values that stand for missing ones, one cell that outweighs the rest, or row numbers."""
     looks = seen.numbers()
     coded = [look for look in looks if look.codes]
@@ -197,7 +200,7 @@ def _row_notes(seen: Seen) -> Iterator[Note]:
     if heavy:
         cells = some(map(_heavy_cell, heavy))
         yield Note(f"one cell carries most of the sum of squares: {cells}; is it a typing error?", "check")
-    ids = [look.name for look in looks if look.is_identifier]
+    ids = [look.name for look in looks if look.is_identifier and look.name not in always]
     if ids:
         yield Note(
             f"{_listed(ids)} look{'s' if len(ids) == 1 else ''} like a row number or an identifier: leave it out of "

@@ -148,12 +148,23 @@ class Windows:
         Place, in that order, of the first usable row of the same unit, shape (usable,).
     units
         Number of each usable row's unit, shape (usable,).
+    times
+        Step of each usable row, shape (usable,).
     """
 
     order: IntArray | None
     at: IntArray
     first: IntArray
     units: IntArray
+    times: IntArray
+
+    @property
+    def by_waves(self) -> tuple[IntArray, IntArray]:
+        """Units that were seen at the same times, rows of each without break: their number, and that of their rows."""
+        start = np.unique(self.units, return_index=True)[1]
+        both = np.column_stack([self.times[start], self.per_unit])
+        found, counts = np.unique(both, axis=0, return_counts=True)
+        return counts, found[:, 1]
 
     @property
     def per_unit(self) -> IntArray:
@@ -184,7 +195,7 @@ def windows(clock: Clock, units: IntArray | None, lags: int, *, unbroken: bool =
     if unbroken:
         usable = usable[_in_first_run(usable, unit[usable])]
     starts = np.unique(unit[usable], return_index=True, return_inverse=True)
-    return Windows(order, usable, usable[starts[1]][starts[2]], unit[usable])
+    return Windows(order, usable, usable[starts[1]][starts[2]], unit[usable], time[usable])
 
 
 def _usable(time: IntArray, unit: IntArray, lags: int) -> BoolArray:

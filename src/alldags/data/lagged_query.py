@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from alldags.data.clock import same_time, without_time
@@ -48,28 +49,40 @@ def lagged_query(table: Any, variables: Sequence[str], time: str, unit: str | No
             "or collect the query first"
         )
     _check_times(frame, time, unit)
-    if not lags:
-        return table
-    try:
-        return nw.to_native(_with_past(frame, variables, time, unit, lags))
-    except NotImplementedError as error:
-        raise DataError(
-            f"the engine of the query cannot look up the past of each {option('unit', unit)}; collect the query first"
-        ) from error
+    return nw.to_native(_with_past(frame, variables, time, unit, lags)) if lags else table
 
 
 def _with_past(frame: Any, variables: Sequence[str], time: str, unit: str | None, lags: int) -> Any:
     import narwhals.stable.v2 as nw
 
-    before = [(nw.col(time) - nw.col(time).shift(lag).over(*_by(unit), order_by=time)).alias(_mark(lag))
-              for lag in range(1, lags + 1)]  # fmt: skip
-    columns = [nw.col(name).shift(lag).over(*_by(unit), order_by=time).alias(past(name, lag))
-               for lag in range(1, lags + 1) for name in variables]  # fmt: skip
-    step = _step(frame.with_columns(before[0]), time)
-    found = frame.with_columns(*columns, *before)
+    look = partial(_looked_up, variables=variables, time=time, unit=unit, lags=lags)
+    found = _by_partition(frame, unit, look) if unit is not None and frame.implementation.is_dask() else look(frame)
+    step = _step(found, time)
     for lag in range(1, lags + 1):
         found = found.filter(nw.col(_mark(lag)) == lag * step)
     return found.drop(*map(_mark, range(1, lags + 1)))
+
+
+def _looked_up(frame: Any, *, variables: Sequence[str], time: str, unit: str | None, lags: int) -> Any:
+    """Return a frame with the past of some columns, and how long ago each was."""
+    import narwhals.stable.v2 as nw
+
+    def before(name: str, lag: int) -> Any:
+        return nw.col(name).shift(lag).over(*_by(unit), order_by=time)
+
+    far = [(nw.col(time) - before(time, lag)).alias(_mark(lag)) for lag in range(1, lags + 1)]
+    columns = [before(name, lag).alias(past(name, lag)) for lag in range(1, lags + 1) for name in variables]
+    return frame.with_columns(*columns, *far)
+
+
+def _by_partition(frame: Any, unit: str, look: Callable[[Any], Any]) -> Any:
+    """Bring the rows of each unit into one partition of Dask, which sorts by one column only, and look there."""
+    import narwhals.stable.v2 as nw
+
+    def inside(part: Any) -> Any:
+        return nw.to_native(look(nw.from_native(part)))
+
+    return nw.from_native(nw.to_native(frame).shuffle(on=unit).map_partitions(inside))
 
 
 def _check_times(frame: Any, time: str, unit: str | None) -> None:
@@ -91,16 +104,17 @@ def _step(frame: Any, time: str) -> int:
     """Return how far times are apart: the least that two rows of a unit are, of which all have to be multiples."""
     import narwhals.stable.v2 as nw
 
-    apart, first = _values(frame.select(nw.col(_mark(1)).min(), nw.col(time).min())) or (None, None)
-    if apart is None or apart == 1:
+    ends = _values(frame.select(nw.col(_mark(1)).min(), nw.col(time).min())) or (None, None)
+    if ends[0] is None or not ends[0] > 1:  # or not a number
         return 1
+    apart, first = map(int, ends)
     off = _first(frame.filter((nw.col(time) - first) % apart != 0), time)
     if off is not None:
         raise DataError(
             f"{option('time', time)} has times that are no whole number of steps apart: rows of a unit are {apart} or "
             f"more apart, but {off[0]} lies between two steps from {first}; number the steps, or collect the query"
         )
-    return int(apart)
+    return apart
 
 
 def _first(frame: Any, *names: str) -> tuple[Any, ...] | None:

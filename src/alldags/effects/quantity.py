@@ -1,8 +1,8 @@
-"""`Quantity`: the posterior of one number, by draws."""
+"""`Drawn` and `Quantity`: the posterior of one number, by draws, without and with a mean."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,7 +13,35 @@ from alldags.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Quantity:
+class Drawn:
+    """Posterior of one number by draws, of which no mean is asked: it need not exist.
+
+    Parameters
+    ----------
+    draws
+        Shape (draws,).
+    """
+
+    draws: FloatArray = field(repr=False)
+
+    @property
+    def median(self) -> float:
+        """Posterior median."""
+        return float(np.median(self.draws))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the central interval that holds the number with probability `level`."""
+        check_level(level)
+        low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2])
+        return float(low), float(high)
+
+    def probability_above(self, value: float) -> float:
+        """Return the posterior probability of more than `value`."""
+        return float(np.mean(self.draws > checks.finite("value", value)))
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity(Drawn):
     """Posterior of one number, by draws; its posterior mean where a plain number is wanted.
 
     Parameters
@@ -34,7 +62,6 @@ class Quantity:
     (0.2, '0.2')
     """
 
-    draws: FloatArray
     notes: tuple[Note, ...] = ()
     exact: tuple[float, float] | None = None
 
@@ -49,21 +76,6 @@ class Quantity:
         if self.exact is not None:
             return self.exact[1]
         return float(self.draws.std(ddof=1)) if len(self.draws) > 1 else 0.0
-
-    @property
-    def median(self) -> float:
-        """Posterior median."""
-        return float(np.median(self.draws))
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the central interval that holds the number with probability `level`."""
-        check_level(level)
-        low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2])
-        return float(low), float(high)
-
-    def probability_above(self, value: float) -> float:
-        """Return the posterior probability of more than `value`."""
-        return float(np.mean(self.draws > checks.finite("value", value)))
 
     def __float__(self) -> float:
         return self.mean

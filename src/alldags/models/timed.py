@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -23,12 +23,14 @@ from alldags.graph.candidate import CandidateGraph
 from alldags.graph.over_time import check_over_time, feeds_back, with_always
 from alldags.notes import Note
 from alldags.steps import current, lags_of
+from alldags.typing import IntArray
 from alldags.wording import option
 
 Intercepts: TypeAlias = Literal["fixed", "random", "joint"]
 FEWEST = 20  # rows of a unit from which on a lagged outcome goes with intercepts that are taken out
 _MOST_SEASONS = 60
 _FEW_WAVES = 2
+_MOST_GROUPS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +97,7 @@ def _check_named(options: RowOptions) -> None:
 
 
 class Timed(NamedTuple):
-    """A table with its past, graphs for it, what is said of its rows, further columns, and what to tell the user."""
+    """A table with its past, graphs, what is said of rows, further columns, what to tell the user, and flat columns."""
 
     table: Any
     names: Sequence[str] | None
@@ -103,6 +105,7 @@ class Timed(NamedTuple):
     options: RowOptions
     beside: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+    flat: tuple[str, ...] = ()
 
 
 def timed(
@@ -137,9 +140,12 @@ def timed(
     graphs = [_with(graph, always) for graph in graphs]
     variables = current(graphs[0].variables)
     _check_past(opened.windows, options, graphs, timing)
+    if timing.intercepts == "joint":
+        _check_groups(opened)
     shared = set(variables) - set(always)
     beside = first_columns([name for name in variables if name in shared], lags) if timing.intercepts == "joint" else ()
-    return Timed(opened, None, graphs, options, beside, tuple(_notes(opened, timing, graphs)))
+    notes = tuple(_notes(opened, timing, graphs))
+    return Timed(opened, None, graphs, options, beside, notes, () if timing.intercepts == "joint" else always)
 
 
 def _lags(graphs: Sequence[CandidateGraph], timing: Timing) -> int:
@@ -205,22 +211,22 @@ def _check_past(found: Windows, options: RowOptions, graphs: Sequence[CandidateG
             f"1981), because the past holds the unit's own intercept; use {option('intercepts', 'joint')}, or leave "
             "out the edges from the past"
         )
-    if timing.intercepts == "joint":
-        _check_balanced(found)
 
 
-def _check_balanced(found: Windows) -> None:
-    per_unit = found.per_unit
-    if per_unit.min() < _FEW_WAVES:
+def _check_groups(opened: LaggedSource) -> None:
+    """Refuse units that tell nothing of what lasts, and too many groups that were seen at different waves."""
+    units, waves = opened.windows.by_waves
+    if not (waves[units > 1] >= _FEW_WAVES).any():
         raise DataError(
-            f"{option('intercepts', 'joint')} needs at least {_FEW_WAVES} rows with a past of each unit, to tell what "
-            f"lasts from what passes; {int((per_unit < _FEW_WAVES).sum())} units have fewer: leave them out"
+            f"{option('intercepts', 'joint')} needs several units that have at least {_FEW_WAVES} rows with a past at "
+            "the same times, to tell what lasts from what passes; here no two units have"
         )
-    if per_unit.min() != per_unit.max():
-        most = int(np.bincount(per_unit).argmax())
+    groups = int((units > 1).sum())
+    if groups > _MOST_GROUPS:
         raise DataError(
-            f"{option('intercepts', 'joint')} needs as many rows of each unit: {int((per_unit != most).sum()):,} of "
-            f"{len(per_unit):,} units have not the {most} rows with a past that most have; leave these units out"
+            f"units were seen at {groups:,} different sets of times, each of which has means of waves of its own under "
+            f"{option('intercepts', 'joint')}; there can be {_MOST_GROUPS}: leave out units whose times few "
+            "others have, or number the waves of each unit from its first"
         )
 
 
@@ -286,6 +292,8 @@ def _notes(opened: LaggedSource, timing: Timing, graphs: Sequence[CandidateGraph
                 "check",
             )
         )
+    if timing.intercepts == "joint":
+        found += _group_notes(*opened.windows.by_waves)
     if not opened.lags:
         found.append(
             Note(
@@ -295,6 +303,22 @@ def _notes(opened: LaggedSource, timing: Timing, graphs: Sequence[CandidateGraph
             )
         )
     return found
+
+
+def _group_notes(units: IntArray, waves: IntArray) -> Iterator[Note]:
+    """Say what is each group's own where units were not all seen at the same waves."""
+    alone = int((units == 1).sum())
+    if alone:
+        yield Note(
+            f"{alone:,} of {units.sum():,} units were seen at times that no other unit has all of: they are left out",
+            "check",
+        )
+    if len(units) - alone > 1:
+        yield Note(
+            f"units were seen at {len(units) - alone} different sets of times ({waves[units > 1].min()} to "
+            f"{waves[units > 1].max()} rows with a past): each set has means of waves, and a spread of traits, of its "
+            "own; what acts on what is common to all"
+        )
 
 
 def _queried(table: Any, graphs: list[CandidateGraph], timing: Timing, options: RowOptions, lags: int) -> Timed:

@@ -159,7 +159,7 @@ def node_problem(working: WorkingData, graph: CandidateGraph, prior: Prior, chil
 class Sums(NamedTuple):
     """Cross-products of a child and its k columns: gram (k, k), cross (k,), total, rows less the intercept, rows.
 
-    Where means matter, `origin` has them.
+    Where means matter, `origin` has them; `flat` is the number of columns whose coefficients have a flat prior.
     """
 
     gram: FloatArray
@@ -168,6 +168,7 @@ class Sums(NamedTuple):
     n: float
     rows: float
     origin: Origin | None = None
+    flat: int = 0
 
 
 def build(data: ChildData, terms: NodeTerms, prior: Prior) -> NodeProblem:
@@ -185,6 +186,7 @@ def _sums(data: ChildData, terms: NodeTerms) -> Sums:
         n=data.n,
         rows=data.rows,
         origin=Origin(float(data.mean[column]), data.mean[rows]),
+        flat=sum(name in data.flat for name in terms.names),
     )
 
 
@@ -210,9 +212,30 @@ def assembled(terms: NodeTerms, sums: Sums, prior: Prior) -> NodeProblem:
     if terms.cleared:
         problem = mixed(problem, mixing(terms.names, terms.cleared))
     settings = prior.settings_of(problem)
+    if sums.flat:
+        problem, settings = _with_flat(problem, settings, sums.flat)
     for setting in settings:
         setting.noise.check_node(problem.child, problem.n, problem.total)
     return replace(problem, settings=settings if problem.further is None else _with_shares(settings, problem))
+
+
+def _with_flat(
+    problem: NodeProblem, settings: tuple[Setting, ...], count: int
+) -> tuple[NodeProblem, tuple[Setting, ...]]:
+    """Take off what wide slabs of some columns say of the slab's variance, and of the noise.
+
+    A flat prior knows neither. Under g-priors, which know no units, they stay columns as all. Where each parent adds to
+    the degrees of freedom of the noise, those of flat ones are taken off, too.
+    """
+    if any(one.slab != "independent" for one in settings):
+        return problem, settings
+    settings = tuple(
+        replace(one, log_weight=one.log_weight + 0.5 * count * math.log(one.slab_variance)) for one in settings
+    )
+    noise = settings[0].noise
+    if getattr(noise, "scales_slab", noise.shape_per_parent > 0):
+        problem = replace(problem, n=problem.n - count * (1.0 + 2.0 * noise.shape_per_parent))
+    return problem, settings
 
 
 def _with_shares(settings: tuple[Setting, ...], problem: NodeProblem) -> tuple[Setting, ...]:

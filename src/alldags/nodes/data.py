@@ -50,6 +50,8 @@ class ChildData:
         Number of rows.
     variants
         The same where units have intercepts that vary at random: cross-products for each variance of them.
+    flat
+        Columns whose coefficients have a flat prior.
     """
 
     names: tuple[str, ...]
@@ -58,6 +60,7 @@ class ChildData:
     n: float
     rows: float
     variants: tuple[Variant, ...] = ()
+    flat: frozenset[str] = frozenset()
 
     @cached_property
     def index(self) -> dict[str, int]:

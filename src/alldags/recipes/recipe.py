@@ -62,6 +62,8 @@ class Recipe:
         What `fit` was asked, in words; it is not saved.
     errors
         What was said of errors of measurement.
+    flat
+        Variables whose coefficients have a flat prior.
     """
 
     graphs: tuple[CandidateGraph, ...]
@@ -81,6 +83,7 @@ class Recipe:
     jackknives: tuple[tuple[str, Jackknife], ...] = ()
     asked: Asked = field(default_factory=Asked)
     errors: Errors = field(default_factory=Errors)
+    flat: tuple[str, ...] = ()
 
     @property
     def opened(self) -> Opened | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,7 +12,7 @@ from alldags import checks, meetings
 from alldags.answers.after import AfterSteps
 from alldags.assumptions.over_time import response_notes
 from alldags.effects.outcome import check_level
-from alldags.effects.quantity import Quantity
+from alldags.effects.quantity import Drawn, Quantity
 from alldags.effects.sample import AtomicSample
 from alldags.errors import AlldagsError
 from alldags.notes import Note, in_order
@@ -37,11 +37,18 @@ _OF_ONE_STEP = {
     "counterfactual": "counterfactuals",
     "sensitivity": "sensitivity",
 }
+_KNOWN = "mean, sd, median, interval(), draws, contrast(), probability and probability_no_effect of response.at(step)"
 _MOST_EXPLOSIVE = 0.05
 
 
 class NotOfLaterStepsError(AlldagsError, AttributeError):
     """Something is asked of later steps that only the same step has."""
+
+
+def _effect() -> type:
+    from alldags.results.effect import Effect
+
+    return Effect
 
 
 class _Later:
@@ -52,12 +59,40 @@ class _Later:
         def __getattr__(self, name: str) -> NoReturn:
             if name in _OF_ONE_STEP:
                 raise NotOfLaterStepsError(meetings.refusal("later steps", _OF_ONE_STEP[name], {}).marked)
+            if not name.startswith("_") and name in dir(_effect()):
+                raise NotOfLaterStepsError(
+                    f"{name!r} is of effects in the same step, response.at(0): later ones are reached by way of the "
+                    f"same regressions again and again, and known by draws; ask for {_KNOWN}"
+                )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class StepProbability:
+    """Posterior probabilities of what the effect after some steps may be; obtained as `StepEffect.probability`."""
+
+    sample: AtomicSample
+
+    @property
+    def positive(self) -> float:
+        """Posterior probability of an effect above zero."""
+        return self.sample.above(0.0)
+
+    @property
+    def negative(self) -> float:
+        """Posterior probability of an effect below zero."""
+        return self.sample.below(0.0)
+
+    def above(self, delta: float) -> float:
+        """Return the posterior probability of an effect greater than `delta`."""
+        return self.sample.above(checks.finite("delta", delta))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StepEffect(_Later, Quantity):
     """The effect of a change on an outcome some steps later, by draws; obtained as ``response.at(3)``.
+
+    What else an `Effect` has is refused by name: it would need rows that are carried on for so many steps.
 
     Parameters
     ----------
@@ -84,6 +119,17 @@ class StepEffect(_Later, Quantity):
         return self._sample.atom
 
     @property
+    def probability(self) -> StepProbability:
+        """Probabilities of sign and size."""
+        return StepProbability(self._sample)
+
+    def contrast(self, start: float, stop: float) -> StepEffect:
+        """Return what a change from one value of the treatment to another does; along straight lines it adds up."""
+        change = checks.finite("stop", stop) - checks.finite("start", start)
+        exact = change * self.mean, abs(change) * self.sd
+        return replace(self, draws=change * self.draws, exact=exact, mean_error=abs(change) * self.mean_error)
+
+    @property
     def median(self) -> float:
         """Posterior median."""
         return self._sample.quantile(0.5)
@@ -100,8 +146,8 @@ class StepEffect(_Later, Quantity):
 
 
 @dataclass(frozen=True, eq=False)
-class LongRun:
-    """What a lasting change does in the end, where it settles; its mean does not exist.
+class LongRun(Drawn):
+    """What a lasting change does in the end, given that it settles; its mean does not exist.
 
     Parameters
     ----------
@@ -111,19 +157,7 @@ class LongRun:
         Posterior probability that it does not settle.
     """
 
-    draws: FloatArray = field(repr=False)
     probability_explosive: float
-
-    @property
-    def median(self) -> float:
-        """Posterior median, given that it settles."""
-        return float(np.median(self.draws))
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the central interval that holds it with probability `level`, given that it settles."""
-        check_level(level)
-        low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2])
-        return float(low), float(high)
 
 
 class Response(_Later):
@@ -215,7 +249,7 @@ class Response(_Later):
     def at(self, step: int) -> Effect | StepEffect:
         """Return the effect after one number of steps: of the same step an `Effect`, as without ``after=``.
 
-        Of later ones mean, sd, interval and draws.
+        Of later ones what draws say, a `StepEffect`; all else is refused by name.
         """
         chosen = checks.whole("step", step, least=0, most=self.steps)
         if chosen == 0 and self._now is not None:

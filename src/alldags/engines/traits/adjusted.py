@@ -59,9 +59,9 @@ class Within:
         push, largest = self._push(by_child)
         if largest >= 1.0:
             return _WORST
-        rows = (self.panel.units - 1) * (self.panel.waves - 1)
+        rows = sum((group.units - 1) * (group.waves - 1) for group in self.panel.groups)
         left = sum(np.log(self._residual(name, own)) for name, own in by_child.items())
-        return float(0.5 * rows * left - self.panel.units * push)
+        return float(0.5 * rows * left - push)
 
     def _residual(self, name: str, values: FloatArray) -> float:
         weights = np.zeros(len(self.panel.names))
@@ -70,13 +70,14 @@ class Within:
         return float(weights @ self.panel.within @ weights)
 
     def _push(self, by_child: Mapping[str, FloatArray]) -> tuple[float, float]:
-        """Return b, and the largest root."""
+        """Return b, summed over units, and the largest root."""
         companion = self._companion(by_child)
-        waves, power, total = self.panel.waves, np.eye(len(companion)), 0.0
-        for k in range(1, waves):
+        powers, power = [], np.eye(len(companion))
+        for k in range(1, max(group.waves for group in self.panel.groups)):
             power = power @ companion
-            total += (waves - k) / k * float(np.trace(power))
-        return total / waves, float(np.abs(np.linalg.eigvals(companion)).max())
+            powers.append(float(np.trace(power)) / k)
+        total = sum(group.units * _lost(powers, group.waves) for group in self.panel.groups)
+        return total, float(np.abs(np.linalg.eigvals(companion)).max())
 
     def _companion(self, by_child: Mapping[str, FloatArray]) -> FloatArray:
         place = {name: i for i, name in enumerate(self.names)}
@@ -92,6 +93,11 @@ class Within:
         for lag in range(1, self.lags + 1):
             companion[(lag - 1) * m : lag * m, :m] = found[lag] @ front
         return companion
+
+
+def _lost(traces: Sequence[float], waves: int) -> float:
+    """Return b of one unit; `traces` are those of the powers, over their number."""
+    return sum((waves - k) * traces[k - 1] for k in range(1, waves)) / waves
 
 
 def adjusted(within: Within) -> dict[tuple[str, str], tuple[float, float]] | None:

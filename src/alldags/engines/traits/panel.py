@@ -1,19 +1,33 @@
-"""`Panel`: cross-products inside units, and of unit means, with the means of waves taken out."""
+"""`Panel`: cross-products inside units, and of unit means, with the means of waves taken out.
+
+Units that were seen at the same waves are a group, which is a balanced panel of its own: its means of waves, and how
+the traits of its units are spread, are its own, so that those who leave early may be of another kind. Regressions are
+common to all groups.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from alldags.data.cells import Cells
-from alldags.typing import FloatArray
+from alldags.typing import FloatArray, IntArray
+
+
+class Group(NamedTuple):
+    """Units that were seen at the same waves: cross-products of their means (p, p), each unit once, and numbers."""
+
+    between: FloatArray
+    units: int
+    waves: int
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Moments of a panel with as many waves of each unit; p columns, in working units.
+    """Moments of a panel; p columns, in working units.
 
     Parameters
     ----------
@@ -21,19 +35,15 @@ class Panel:
         Of the columns.
     within
         Cross-products of the deviations from unit means, shape (p, p).
-    between
-        Those of the unit means, each unit once, shape (p, p).
-    units, waves
-        Their numbers.
+    groups
+        Of units that were seen at the same waves.
     scale
         User's units per working unit of each column, shape (p,); None: the same.
     """
 
     names: tuple[str, ...]
     within: FloatArray
-    between: FloatArray
-    units: int
-    waves: int
+    groups: tuple[Group, ...]
     scale: FloatArray | None = None
 
     @cached_property
@@ -47,8 +57,8 @@ class Panel:
 
     @property
     def n(self) -> float:
-        """Number of rows, less one for each wave."""
-        return float(self.units * self.waves - self.waves)
+        """Number of rows, less one for each wave of each group."""
+        return float(sum((group.units - 1) * group.waves for group in self.groups))
 
 
 def panel_of(cells: Cells, names: tuple[str, ...], scale: FloatArray) -> Panel:
@@ -70,19 +80,40 @@ def panel_of(cells: Cells, names: tuple[str, ...], scale: FloatArray) -> Panel:
     >>> from alldags.engines.traits.panel import panel_of
     >>> codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     >>> panel = panel_of(cells_of(np.array([[1.0, 2.0, 3.0, 6.0]]), np.ones(4), codes, (2, 2)), ("y",), np.ones(1))
-    >>> panel.within.tolist(), panel.between.tolist(), panel.n
+    >>> panel.within.tolist(), panel.groups[0].between.tolist(), panel.n
     ([[1.0]], [[4.5]], 2.0)
     """
     unit, wave = cells.numbers()
     values = cells.mean / scale
+    group_of = _groups(unit, wave)
+    within, groups = np.zeros((len(names), len(names))), []
+    for group in range(int(group_of.max()) + 1):
+        rows = group_of == group
+        inside, found = _moments(values[rows], unit[rows], wave[rows])
+        if found.units > 1:  # the means of waves take all there is of a unit alone
+            within += inside
+            groups.append(found)
+    return Panel(names, within, tuple(groups), scale)
+
+
+def _groups(unit: IntArray, wave: IntArray) -> IntArray:
+    """Return the number of the group of each row's unit."""
+    codes = np.unique(unit, return_inverse=True)[1]
+    seen = np.zeros((int(codes.max()) + 1, int(wave.max()) + 1), dtype=bool)
+    seen[codes, wave] = True
+    return np.unique(seen, axis=0, return_inverse=True)[1].ravel()[codes]
+
+
+def _moments(values: FloatArray, unit: IntArray, wave: IntArray) -> tuple[FloatArray, Group]:
+    """Return the cross-products inside the units of one group, and what lies between them."""
     values = values - _means(wave, values)[wave]
-    means = _means(unit, values)
-    gap = values - means[unit]
-    count = len(np.unique(unit))
-    return Panel(names, gap.T @ gap, means.T @ means, count, len(unit) // count, scale)
+    codes = np.unique(unit, return_inverse=True)[1]
+    means = _means(codes, values)
+    gap = values - means[codes]
+    return gap.T @ gap, Group(means.T @ means, len(means), len(unit) // len(means))
 
 
-def _means(codes: np.ndarray[tuple[int], np.dtype[np.int64]], values: FloatArray) -> FloatArray:
+def _means(codes: IntArray, values: FloatArray) -> FloatArray:
     """Return the means of rows with the same code, shape (codes, p)."""
     counts = np.maximum(np.bincount(codes), 1)
     return np.array([np.bincount(codes, column) for column in values.T]).T / counts[:, None]

@@ -5,6 +5,9 @@ its means, a product over variables, and its mean residuals ``r_i ~ N(0, Omega +
 together. As ``p(r) = p(r_others) p(r_j | r_others)``, and only the last factor depends on variable j, given the others
 it is the regression of `alldags.nodes.intercepts` with two more kinds of columns, which are always in: first waves, and
 mean residuals of the other variables. Both are constant in a unit, and linear in unit means: moments are enough.
+
+Units that were seen at other waves are another group, with an Omega of its own: mean residuals of each group are
+columns of their own, and each group has its own ratio of variances, drawn in turn.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -88,23 +92,29 @@ class Walk:
     first: IntArray
 
     @cached_property
-    def _spread(self) -> tuple[FloatArray, FloatArray]:
-        """What unit means count, and the log weight, under each ratio of variances, shape (ratios,) each."""
-        ratio, waves = RATIOS, self.panel.waves
-        lost = -0.5 * (self.panel.units - 1) * np.log1p(ratio * waves)
-        return waves / (1.0 + ratio * waves), log_prior(ratio) + lost
+    def _share(self) -> FloatArray:
+        """What unit means of each group count under each ratio of variances, shape (groups, ratios)."""
+        waves = np.array([group.waves for group in self.panel.groups])[:, None]
+        return np.asarray(waves / (1.0 + RATIOS * waves))
+
+    @cached_property
+    def _log_ratio(self) -> FloatArray:
+        """The log weight of each ratio in each group, shape (groups, ratios)."""
+        lost = [-0.5 * (group.units - 1) * np.log1p(RATIOS * group.waves) for group in self.panel.groups]
+        return np.asarray(log_prior(RATIOS) + np.array(lost))
 
     def run(self, rng: np.random.Generator, kept: int = KEPT) -> list[Kept]:
         """Return what is kept of each variable."""
         p, m = len(self.panel.names), len(self.variables)
         state = np.zeros((CHAINS, m, p))
         chosen = [np.full(CHAINS, len(one.sets) - 1) for one in self.variables]
+        ratios = [np.full((len(self.panel.groups), CHAINS), len(RATIOS) // 2) for _ in self.variables]
         found = [Kept() for _ in self.variables]
         for sweep in range(WARM_UP + kept):
             for j, one in enumerate(self.variables):
                 record = found[j] if sweep >= WARM_UP else None
                 others = [i for i in range(m) if i != j] if sweep else []
-                chosen[j] = self._update(one, j, others, state, chosen[j], rng, record)
+                chosen[j] = self._update(one, j, others, state, chosen[j], ratios[j], rng, record)
         return found
 
     def _update(
@@ -114,15 +124,16 @@ class Walk:
         others: Sequence[int],
         state: FloatArray,
         chosen: IntArray,
+        ratios: IntArray,
         rng: np.random.Generator,
         record: Kept | None,
     ) -> IntArray:
-        """Draw one variable given all others; write its coefficients into `state`, and return its sets."""
+        """Draw one variable given all others; write its coefficients and `ratios`, and return its sets."""
         regression = self._regression(one, others, state)
-        wide = np.ones((len(one.sets), regression.gram.shape[-1]), dtype=bool)
+        wide = np.ones((len(one.sets), regression.base.cross.shape[-1]), dtype=bool)
         wide[:, : len(one.causes)] = one.sets
-        spread, slab = regression.hyper(wide[chosen], one, self._spread[1], rng)
-        scores, solved = regression.at(wide, one, spread, slab)
+        slab = regression.hyper(wide[chosen], one, self._log_ratio, ratios, rng)
+        scores, solved = regression.at(wide, one, ratios, slab)
         chosen = _pick(scores + one.log_sets, rng)
         coefficients, variance = solved.draw(chosen, one, self.panel.n, rng)
         k = len(one.causes)
@@ -136,21 +147,34 @@ class Walk:
         return chosen
 
     def _regression(self, one: Variable, others: Sequence[int], state: FloatArray) -> Regression:
-        """Return the regression of one variable on causes, first waves, and mean residuals of the others."""
+        """Return the regression of one variable on causes, first waves, and mean residuals of the others by group."""
         p = len(self.panel.names)
         plain = np.eye(p)[:, [*one.causes, *self.first]]
         residual = np.array([np.eye(p)[self.variables[i].place] - state[:, i] for i in others]).reshape(-1, CHAINS, p)
-        columns = np.concatenate(
-            [np.broadcast_to(plain, (CHAINS, *plain.shape)), np.moveaxis(residual, 0, 2).reshape(CHAINS, p, -1)], axis=2
-        )
-        inner = columns.copy()
-        inner[:, :, plain.shape[1] :] = 0.0  # mean residuals do not vary inside a unit
-        within, between, child = self.panel.within, self.panel.between, one.place
-        swapped, outer = np.swapaxes(inner, 1, 2), np.swapaxes(columns, 1, 2)
-        share = self._spread[0]
-        gram = (swapped @ within @ inner)[:, None] + share[:, None, None] * (outer @ between @ columns)[:, None]
-        cross = (swapped @ within[:, child])[:, None] + share[:, None] * (outer @ between[:, child])[:, None]
-        return Regression(gram, cross, within[child, child] + share * between[child, child], self.panel.n)
+        columns = np.zeros((CHAINS, p, plain.shape[1] + len(others) * len(self.panel.groups)))
+        columns[:, :, : plain.shape[1]] = plain
+        base = Products.of(columns, self.panel.within, one.place)  # mean residuals do not vary inside a unit
+        groups = []
+        for number, group in enumerate(self.panel.groups):
+            start = plain.shape[1] + number * len(others)
+            own = columns.copy()
+            own[:, :, start : start + len(others)] = np.moveaxis(residual, 0, 2)
+            groups.append(Products.of(own, group.between, one.place))
+        return Regression(base, groups, self._share, self.panel.n)
+
+
+class Products(NamedTuple):
+    """Cross-products of k columns by chain: gram (c, k, k), cross with the child (c, k), and the child's own."""
+
+    gram: FloatArray
+    cross: FloatArray
+    total: float
+
+    @classmethod
+    def of(cls, columns: FloatArray, moments: FloatArray, child: int) -> Products:
+        """Return those of combinations of a panel's columns, shape (c, p, k)."""
+        turned = np.swapaxes(columns, 1, 2)
+        return cls(turned @ moments @ columns, turned @ moments[:, child], float(moments[child, child]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,28 +200,67 @@ class Solved:
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Cross-products of k columns by chain and ratio: gram (c, o, k, k), cross (c, o, k), total (o,), and rows."""
+    """One variable's regression on k columns, by chain, whatever the ratios of variances.
 
-    gram: FloatArray
-    cross: FloatArray
-    total: FloatArray
+    Parameters
+    ----------
+    base, groups
+        Cross-products inside units, and of the unit means of each group.
+    share
+        What the latter count under each ratio, shape (groups, ratios).
+    n
+        Number of rows.
+    """
+
+    base: Products
+    groups: Sequence[Products]
+    share: FloatArray
     n: float
 
     def hyper(
-        self, keep: BoolArray, one: Variable, log_ratio: FloatArray, rng: np.random.Generator
-    ) -> tuple[IntArray, IntArray]:
-        """Draw ratio and slab of each chain, by number, given its set of columns, shape (chains, k)."""
-        scores, _ = self._scores(self.gram[:, :, None], self.cross[:, :, None], self.total[None, :, None], one,
-                                 _precision(one, keep.shape[-1])[None, None], keep[:, None, None])  # fmt: skip
-        joint = (scores + log_ratio[None, :, None] + one.log_slabs).reshape(CHAINS, -1)
-        return np.unravel_index(_pick(joint, rng), scores.shape[1:])  # type: ignore[return-value]
+        self, keep: BoolArray, one: Variable, log_ratio: FloatArray, ratios: IntArray, rng: np.random.Generator
+    ) -> IntArray:
+        """Draw the ratio of each group, written into `ratios`, and the slab of each chain, which is returned.
 
-    def at(self, keep: BoolArray, one: Variable, ratio: IntArray, slab: IntArray) -> tuple[FloatArray, Solved]:
+        Given the set of columns of each chain, shape (chains, k). The first group's ratio is drawn with the slab.
+        """
+        precision = _precision(one, keep.shape[-1])
+        slab = np.zeros(len(keep), dtype=np.int64)
+        for group, weights in enumerate(log_ratio):
+            gram, cross, total = self._free(group, ratios)
+            slabs = precision[None, None] if group == 0 else precision[slab][:, None, None]
+            scores, _ = self._scores(
+                gram[:, :, None], cross[:, :, None], total[:, :, None], one, slabs, keep[:, None, None]
+            )
+            joint = scores + weights[None, :, None] + (one.log_slabs if group == 0 else 0.0)
+            ratios[group], drawn = np.unravel_index(_pick(joint.reshape(len(keep), -1), rng), joint.shape[1:])
+            slab = drawn if group == 0 else slab
+        return slab
+
+    def at(self, keep: BoolArray, one: Variable, ratios: IntArray, slab: IntArray) -> tuple[FloatArray, Solved]:
         """Return the log weight of every set of columns, shape (chains, s), and its regression."""
-        chains = np.arange(CHAINS)
+        gram, cross, total = self._free(0, ratios)
+        chains, first = np.arange(len(slab)), ratios[0]
         precision = _precision(one, keep.shape[-1])[slab][:, None]
-        gram, cross = self.gram[chains, ratio][:, None], self.cross[chains, ratio][:, None]
-        return self._scores(gram, cross, self.total[ratio][:, None], one, precision, keep[None])
+        return self._scores(
+            gram[chains, first][:, None], cross[chains, first][:, None], total[chains, first][:, None], one, precision,
+            keep[None],
+        )  # fmt: skip
+
+    def _free(self, group: int, ratios: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the cross-products under each ratio of one group, given those of all others, shape (c, o, ...)."""
+        gram, cross, total = self.base.gram, self.base.cross, np.full(ratios.shape[1], self.base.total)
+        for number, one in enumerate(self.groups):
+            if number != group:
+                share = self.share[number, ratios[number]]
+                gram, cross = gram + share[:, None, None] * one.gram, cross + share[:, None] * one.cross
+                total = total + share * one.total
+        own, share = self.groups[group], self.share[group]
+        return (
+            gram[:, None] + share[:, None, None] * own.gram[:, None],
+            cross[:, None] + share[:, None] * own.cross[:, None],
+            total[:, None] + share * own.total,
+        )
 
     def _scores(
         self, gram: FloatArray, cross: FloatArray, total: FloatArray, one: Variable, precision: FloatArray,
