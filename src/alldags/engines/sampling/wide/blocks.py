@@ -1,0 +1,178 @@
+"""Chains over the parent sets of a wide node: hot candidates are swept often, then all others are visited once.
+
+Given the others that are present (its *guests*), the hot candidates are a problem of their own, which `run_chain`
+sweeps with all its moves. Then every other candidate is visited given all else, and a few parents are exchanged among
+all candidates. Each part leaves the posterior as it is, whatever the division: nothing is screened out, and a
+division that was chosen badly costs time and no truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from alldags.engines.sampling.run import Seen, State, Tally, _outcome, halved, in_order, joined
+from alldags.engines.sampling.wide.candidates import Division, with_room
+from alldags.interrupts import checkpoint
+from alldags.kernels.sampler.chain import Chain, new_chain
+from alldags.kernels.sampler.cold import (
+    FLIPS,
+    FREE,
+    LOG_WEIGHT,
+    MEMBERS,
+    SWAPS,
+    Candidates,
+    Front,
+    exchange,
+    new_front,
+    pop,
+    push,
+    start,
+    visit,
+)
+from alldags.kernels.sampler.moves import Record, run_chain
+from alldags.kernels.sampler.target import Target
+from alldags.typing import FloatArray, IntArray
+
+SWEEPS = 8  # of the hot candidates in a block, a multiple of the sweeps between all other moves
+EXCHANGES = 0.5  # among all candidates in a block, over the number of parents
+MOST_NUMBERS = 2**20  # batches times candidates, beyond which neighbouring batches are averaged
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """What C chains do on one division, with jumps among the hot candidates."""
+
+    division: Division
+    target: Target
+
+
+def observe_wide(
+    walk: Walk, states: tuple[State, ...], batches: int, batch: int, generators: list[np.random.Generator]
+) -> tuple[tuple[State, ...], Seen]:
+    """Run all chains for ``batches * batch`` blocks; return their states and what was seen, counted in sweeps."""
+    count, k = len(states), walk.division.wide.k
+    trace, log_weight, noise = np.zeros((count, batches, 4, k)), np.zeros((count, batches)), np.zeros((count, batches))
+    sets, settings = np.zeros((count, batches, k), dtype=bool), np.zeros((count, batches), dtype=np.int64)
+    after, tally = [], Tally()
+    for c, (state, generator) in enumerate(zip(states, generators, strict=True)):
+        space = Space(walk)
+        for b in range(batches):
+            for _ in range(batch):
+                checkpoint()
+                state, seen = space.block(state, trace[c, b], generator)
+                log_weight[c, b] += seen.log_weight[0] / batch
+                noise[c, b] += seen.noise[0] / batch
+            sets[c, b], settings[c, b] = state.present, state.setting
+        trace[c] /= batch
+        after.append(state)
+        tally += space.tally
+    return tuple(after), Seen(trace, log_weight, noise, sets, settings, batch * SWEEPS, tally)
+
+
+class Space:
+    """The work space of one chain."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+        self._chains: dict[int, Chain] = {}
+        self._front = new_front(walk.division.wide.k, 32)
+        self._scratch = np.empty(walk.division.wide.k)
+        self.tally = Tally()
+
+    def block(self, state: State, now: FloatArray, generator: np.random.Generator) -> tuple[State, Record]:
+        """Sweep the hot candidates, visit the others and exchange some; add what was expected to `now` (4, k)."""
+        state, record = self._sweep(state, now, generator)
+        return self._scan(state, now, generator), record
+
+    def _sweep(self, state: State, now: FloatArray, generator: np.random.Generator) -> tuple[State, Record]:
+        division = self._walk.division
+        hot, guests = division.places, np.flatnonzero(state.present & ~division.is_hot)
+        systems, k = division.with_guests(guests), len(hot) + len(guests)
+        chain = self._chains.setdefault(len(guests), new_chain(k))
+        _forget(chain)
+        present = np.append(state.present[hot], np.ones(len(guests), dtype=bool))
+        record = Record(np.zeros((1, 4, k)), np.zeros(1), np.zeros(1), np.zeros((1, k), bool), np.zeros(1, np.int64))
+        target, order = with_room(self._walk.target, len(guests)), in_order(systems)
+        run_chain(systems, chain, present, state.setting, target, order, None, 0, 1, SWEEPS, record, generator)
+        now[:, hot] += record.trace[0, :, : len(hot)]
+        reached, moves = _outcome(chain)
+        self.tally += moves
+        whole = np.zeros(len(state.present), dtype=bool)
+        whole[hot], whole[guests] = reached.present[: len(hot)], True
+        return State(whole, reached.setting, reached.log_weight), record
+
+    def _scan(self, state: State, now: FloatArray, generator: np.random.Generator) -> State:
+        division = self._walk.division
+        given, k = division.wide.given[state.setting], division.wide.k
+        self._start(given, state)
+        v = visit(given, self._front, division.is_hot, 0, now, generator)
+        while v < k:
+            self._flip(given, v)
+            v = visit(given, self._front, division.is_hot, v + 1, now, generator)
+        for _ in range(int(EXCHANGES * self._front.counts[FREE]) + 1):
+            place, chosen = exchange(given, self._front, self._scratch, generator)
+            if place >= 0 and chosen != self._front.members[place]:
+                self._take_out(given, place)
+                self._put_in(given, np.array([chosen]))
+        counts = self._front.counts
+        self.tally += Tally(flips=int(counts[FLIPS]), swaps=int(counts[SWAPS]))
+        return State(self._front.place >= 0, state.setting, float(self._front.numbers[LOG_WEIGHT]))
+
+    def _start(self, given: Candidates, state: State) -> None:
+        division, front = self._walk.division, self._front
+        members = np.flatnonzero(state.present)
+        start(given, front)
+        front.counts[FLIPS] = front.counts[SWAPS] = 0
+        front.numbers[LOG_WEIGHT] = state.log_weight
+        self._put_in(given, members[np.argsort(~division.is_hot[members], kind="stable")])  # those that may go come last
+
+    def _flip(self, given: Candidates, v: int) -> None:
+        place = int(self._front.place[v])
+        if place >= 0:
+            self._take_out(given, place)
+        else:
+            self._put_in(given, np.array([v]))
+
+    def _put_in(self, given: Candidates, new: IntArray) -> None:
+        while self._front.counts[MEMBERS] + len(new) > len(self._front.rows):
+            self._front = _doubled(self._front)
+        push(given, self._front, self._walk.division.columns(new), new)
+
+    def _take_out(self, given: Candidates, place: int) -> None:
+        later = self._front.members[place + 1 : self._front.counts[MEMBERS]].copy()
+        pop(given, self._front, place)
+        self._put_in(given, later)
+
+
+def _forget(chain: Chain) -> None:
+    """What chains before have counted is no part of the state."""
+    chain.often[:] = 0.0
+    chain.counts[:] = 0
+    chain.numbers[:] = (0.0, 0.0, 0.0, np.inf)
+
+
+def _doubled(front: Front) -> Front:
+    most = 2 * len(front.rows)
+    rows, z, members = np.empty((most, front.rows.shape[1])), np.zeros(most), np.zeros(most, dtype=np.int64)
+    m = front.counts[MEMBERS]
+    rows[:m], z[:m], members[:m] = front.rows[:m], front.z[:m], front.members[:m]
+    return front._replace(rows=rows, z=z, members=members)
+
+
+def extend_wide(
+    walk: Walk, states: tuple[State, ...], seen: Seen | None, blocks: int, generators: list[np.random.Generator]
+) -> tuple[tuple[State, ...], Seen]:
+    """Run about `blocks` more blocks in each chain and add them to what was seen."""
+    most = max(MOST_NUMBERS // walk.division.wide.k, 64)
+    while seen is not None and seen.trace.shape[1] >= most:
+        seen = halved(seen)
+    batch = max(1, blocks // most) if seen is None else seen.batch // SWEEPS
+    states, more = observe_wide(walk, states, max(1, blocks // batch), batch, generators)
+    return states, joined(seen, more)
+
+
+def stretched(seen: Seen, factor: int) -> Seen:
+    """Return what was seen with batches that count as so many sweeps."""
+    return replace(seen, batch=factor)
