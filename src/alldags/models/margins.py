@@ -77,7 +77,7 @@ class NodeMargin:
 
     @property
     def square(self) -> FloatArray:
-        return np.diag(self.node.second_moment)
+        return self.node.squares
 
     @property
     def noise_variance(self) -> float:

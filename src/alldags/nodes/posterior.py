@@ -134,6 +134,11 @@ class NodePosterior(ABC):
         """Second moment, over parent sets, of the conditional mean ``E[theta | parents]``, shape (k, k)."""
         return None
 
+    @property
+    def squares(self) -> FloatArray:
+        """Posterior mean of each coefficient's square, shape (k,)."""
+        return np.asarray(np.diag(self.second_moment))
+
     def second_moments(self, places: list[int]) -> FloatArray:
         """Return `second_moment` of the coefficients in these m places alone, shape (m, m)."""
         return np.asarray(self.second_moment[np.ix_(places, places)])

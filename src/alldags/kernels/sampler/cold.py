@@ -206,6 +206,21 @@ def visit(
 
 
 @compiled
+def log_absent(given: Candidates, front: Front, hot: BoolArray, first: int, total: FloatArray) -> int:
+    """Add the log probabilities that candidates from `first` on that are not hot are absent to `total` (1,).
+
+    Stops at the first that is present, which is left to the caller to take out; returns it, or k.
+    """
+    k = hot.shape[0]
+    for v in range(first, k):
+        if not hot[v]:
+            total[0] -= math.log1p(math.exp(min(_given_others(given, front, v)[0], 700.0)))
+            if front.place[v] >= 0:
+                return v
+    return k
+
+
+@compiled
 def exchange(given: Candidates, front: Front, weight: FloatArray, generator: np.random.Generator) -> tuple[int, int]:
     """Draw an uncertain member, and what is to take its place among all that are absent, by posterior odds.
 

@@ -8,7 +8,7 @@ division that was chosen badly costs time and no truth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from alldags.kernels.sampler.cold import (
     Candidates,
     Front,
     exchange,
+    log_absent,
     new_front,
     pop,
     push,
@@ -33,9 +34,10 @@ from alldags.kernels.sampler.cold import (
 )
 from alldags.kernels.sampler.moves import Record, run_chain
 from alldags.kernels.sampler.target import Target
-from alldags.typing import FloatArray, IntArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 SWEEPS = 8  # of the hot candidates in a block, a multiple of the sweeps between all other moves
+STORED = 4  # parent sets of each block that are kept
 EXCHANGES = 0.5  # among all candidates in a block, over the number of parents
 MOST_NUMBERS = 2**20  # batches times candidates, beyond which neighbouring batches are averaged
 
@@ -54,17 +56,19 @@ def observe_wide(
     """Run all chains for ``batches * batch`` blocks; return their states and what was seen, counted in sweeps."""
     count, k = len(states), walk.division.wide.k
     trace, log_weight, noise = np.zeros((count, batches, 4, k)), np.zeros((count, batches)), np.zeros((count, batches))
-    sets, settings = np.zeros((count, batches, k), dtype=bool), np.zeros((count, batches), dtype=np.int64)
+    stored = batches * STORED
+    sets, settings = np.zeros((count, stored, k), dtype=bool), np.zeros((count, stored), dtype=np.int64)
     after, tally = [], Tally()
     for c, (state, generator) in enumerate(zip(states, generators, strict=True)):
         space = Space(walk)
         for b in range(batches):
             for _ in range(batch):
                 checkpoint()
-                state, seen = space.block(state, trace[c, b], generator)
-                log_weight[c, b] += seen.log_weight[0] / batch
-                noise[c, b] += seen.noise[0] / batch
-            sets[c, b], settings[c, b] = state.present, state.setting
+                at = slice(b * STORED, (b + 1) * STORED)
+                state, seen = space.block(state, trace[c, b], sets[c, at], generator)
+                log_weight[c, b] += seen.log_weight.mean() / batch
+                noise[c, b] += seen.noise.mean() / batch
+                settings[c, at] = seen.settings
         trace[c] /= batch
         after.append(state)
         tally += space.tally
@@ -81,27 +85,34 @@ class Space:
         self._scratch = np.empty(walk.division.wide.k)
         self.tally = Tally()
 
-    def block(self, state: State, now: FloatArray, generator: np.random.Generator) -> tuple[State, Record]:
-        """Sweep the hot candidates, visit the others and exchange some; add what was expected to `now` (4, k)."""
-        state, record = self._sweep(state, now, generator)
+    def block(
+        self, state: State, now: FloatArray, sets: BoolArray, generator: np.random.Generator
+    ) -> tuple[State, Record]:
+        """Sweep the hot candidates, visit the others and exchange some.
+
+        What was expected is added to `now` (4, k), and `sets` (STORED, k) gets parent sets on the way.
+        """
+        state, record = self._sweep(state, now, sets, generator)
         return self._scan(state, now, generator), record
 
-    def _sweep(self, state: State, now: FloatArray, generator: np.random.Generator) -> tuple[State, Record]:
+    def _sweep(
+        self, state: State, now: FloatArray, sets: BoolArray, generator: np.random.Generator
+    ) -> tuple[State, Record]:
         division = self._walk.division
         hot, guests = division.places, np.flatnonzero(state.present & ~division.is_hot)
         systems, k = division.with_guests(guests), len(hot) + len(guests)
         chain = self._chains.setdefault(len(guests), new_chain(k))
         _forget(chain)
         present = np.append(state.present[hot], np.ones(len(guests), dtype=bool))
-        record = Record(np.zeros((1, 4, k)), np.zeros(1), np.zeros(1), np.zeros((1, k), bool), np.zeros(1, np.int64))
+        record, each = _record(k), SWEEPS // STORED
         target, order = with_room(self._walk.target, len(guests)), in_order(systems)
-        run_chain(systems, chain, present, state.setting, target, order, None, 0, 1, SWEEPS, record, generator)
-        now[:, hot] += record.trace[0, :, : len(hot)]
+        run_chain(systems, chain, present, state.setting, target, order, None, 0, STORED, each, record, generator)
+        now[:, hot] += record.trace[:, :, : len(hot)].mean(axis=0)
         reached, moves = _outcome(chain)
         self.tally += moves
-        whole = np.zeros(len(state.present), dtype=bool)
-        whole[hot], whole[guests] = reached.present[: len(hot)], True
-        return State(whole, reached.setting, reached.log_weight), record
+        sets[:] = False
+        sets[:, hot], sets[:, guests] = record.sets[:, : len(hot)], True
+        return State(sets[-1].copy(), reached.setting, reached.log_weight), record
 
     def _scan(self, state: State, now: FloatArray, generator: np.random.Generator) -> State:
         division = self._walk.division
@@ -119,6 +130,17 @@ class Space:
         counts = self._front.counts
         self.tally += Tally(flips=int(counts[FLIPS]), swaps=int(counts[SWAPS]))
         return State(self._front.place >= 0, state.setting, float(self._front.numbers[LOG_WEIGHT]))
+
+    def log_absent(self, state: State) -> float:
+        """Return the log probability that a scan which takes every candidate out that is not hot draws just that."""
+        division, total = self._walk.division, np.zeros(1)
+        given, k = division.wide.given[state.setting], division.wide.k
+        self._start(given, state)
+        v = log_absent(given, self._front, division.is_hot, 0, total)
+        while v < k:
+            self._flip(given, v)
+            v = log_absent(given, self._front, division.is_hot, v + 1, total)
+        return float(total[0])
 
     def _start(self, given: Candidates, state: State) -> None:
         division, front = self._walk.division, self._front
@@ -144,6 +166,11 @@ class Space:
         later = self._front.members[place + 1 : self._front.counts[MEMBERS]].copy()
         pop(given, self._front, place)
         self._put_in(given, later)
+
+
+def _record(k: int) -> Record:
+    sets, settings = np.zeros((STORED, k), dtype=bool), np.zeros(STORED, dtype=np.int64)
+    return Record(np.zeros((STORED, 4, k)), np.zeros(STORED), np.zeros(STORED), sets, settings)
 
 
 def _forget(chain: Chain) -> None:
@@ -172,7 +199,3 @@ def extend_wide(
     states, more = observe_wide(walk, states, max(1, blocks // batch), batch, generators)
     return states, joined(seen, more)
 
-
-def stretched(seen: Seen, factor: int) -> Seen:
-    """Return what was seen with batches that count as so many sweeps."""
-    return replace(seen, batch=factor)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from alldags.engines.sampling.diagnostics import LEAST_INCLUSION, MCMCDiagnostics, mean_errors
-from alldags.engines.sampling.estimates import Estimates, diagnose, estimate
+from alldags.engines.sampling.estimates import Estimates, diagnose, estimate, unseen
 from alldags.engines.sampling.explore import Found
 from alldags.engines.sampling.run import Seen, State, copies, posterior_target
 from alldags.engines.sampling.sample import (
@@ -187,10 +187,9 @@ def _known(sample: WideSample, chosen: Division) -> Found:
 def judge(sample: WideSample, estimates: Estimates) -> MCMCDiagnostics:
     """Return errors and R-hats, and what was done about modes; candidates that are not hot were visited less often."""
     seen, found, chosen = sample.recorded, sample.found, sample.walk.division
-    reach, certain = sample.wide.reach, sample.wide.problem.certain
-    rarely = np.where(chosen.is_hot, 1.0, float(SWEEPS))
-    report = diagnose(seen, estimates, certain, reach * rarely, copied(sample.wide, estimates.inclusion))
-    rare = np.where(certain, 0.0, rarely) / (len(seen.sets) * seen.sweeps)
+    reach, certain, times = sample.wide.reach, sample.wide.problem.certain, rarely(sample)
+    report = diagnose(seen, estimates, certain, reach * times, copied(sample.wide, estimates.inclusion))
+    rare = unseen(np.where(certain, 0.0, times), seen)
     on_hot = replace(seen, sets=np.ascontiguousarray(seen.sets[:, :, chosen.places]))
     return replace(
         report,
@@ -202,6 +201,11 @@ def judge(sample: WideSample, estimates: Estimates) -> MCMCDiagnostics:
         jumps=len(found.jumps),
         dismissed=sample.dismissed,
     )
+
+
+def rarely(sample: WideSample) -> FloatArray:
+    """Return how many times as rarely as hot ones candidates are visited, shape (k,)."""
+    return np.where(sample.walk.division.is_hot, 1.0, float(SWEEPS))
 
 
 def copied(wide: Wide, inclusion: FloatArray) -> IntArray:
