@@ -77,12 +77,15 @@ class RowProducts:
     def times(self, places: IntArray) -> FloatArray:
         """Return those of m columns with all, shape (m, k)."""
         wanted = [int(place) for place in places]
-        self._compute([place for place in wanted if place not in self._kept])
+        self._make_room(set(wanted))
+        self._compute([place for place in dict.fromkeys(wanted) if place not in self._kept])
         return np.array([self._kept[place] for place in wanted]).reshape(len(wanted), len(self._columns))
 
+    def _make_room(self, wanted: set[int]) -> None:
+        if len(self._kept) > self._most:
+            self._kept = {place: self._kept[place] for place in wanted & self._kept.keys()}
+
     def _compute(self, missing: Sequence[int]) -> None:
-        while self._kept and len(self._kept) + len(missing) > self._most:
-            del self._kept[next(iter(self._kept))]
         if missing:
             self._kept.update(zip(missing, self._columns[list(missing)] @ self._columns.T, strict=True))
 

@@ -36,7 +36,9 @@ from alldags.kernels.sampler.moves import Record, run_chain
 from alldags.kernels.sampler.target import Target
 from alldags.typing import BoolArray, FloatArray, IntArray
 
-SWEEPS = 8  # of the hot candidates in a block, a multiple of the sweeps between all other moves
+SWEEPS = 8  # of the hot candidates in a block, at least: a multiple of the sweeps between all other moves
+EACH = 2000  # candidates, for each of which a block has so many sweeps: then either half takes about as long
+MOST_TIMES = 4
 STORED = 4  # parent sets of each block that are kept
 EXCHANGES = 0.5  # among all candidates in a block, over the number of parents
 MOST_NUMBERS = 2**20  # batches times candidates, beyond which neighbouring batches are averaged
@@ -48,6 +50,11 @@ class Walk:
 
     division: Division
     target: Target
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of the hot candidates in a block."""
+        return SWEEPS * min(max(self.division.wide.k // EACH, 1), MOST_TIMES)
 
 
 def observe_wide(
@@ -72,7 +79,7 @@ def observe_wide(
         trace[c] /= batch
         after.append(state)
         tally += space.tally
-    return tuple(after), Seen(trace, log_weight, noise, sets, settings, batch * SWEEPS, tally)
+    return tuple(after), Seen(trace, log_weight, noise, sets, settings, batch * walk.sweeps, tally)
 
 
 class Space:
@@ -104,7 +111,7 @@ class Space:
         chain = self._chains.setdefault(len(guests), new_chain(k))
         _forget(chain)
         present = np.append(state.present[hot], np.ones(len(guests), dtype=bool))
-        record, each = _record(k), SWEEPS // STORED
+        record, each = _record(k), self._walk.sweeps // STORED
         target, order = with_room(self._walk.target, len(guests)), in_order(systems)
         run_chain(systems, chain, present, state.setting, target, order, None, 0, STORED, each, record, generator)
         now[:, hot] += record.trace[:, :, : len(hot)].mean(axis=0)
@@ -195,7 +202,7 @@ def extend_wide(
     most = max(MOST_NUMBERS // walk.division.wide.k, 64)
     while seen is not None and seen.trace.shape[1] >= most:
         seen = halved(seen)
-    batch = max(1, blocks // most) if seen is None else seen.batch // SWEEPS
+    batch = max(1, blocks // most) if seen is None else seen.batch // walk.sweeps
     states, more = observe_wide(walk, states, max(1, blocks // batch), batch, generators)
     return states, joined(seen, more)
 

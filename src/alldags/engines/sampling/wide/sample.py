@@ -23,7 +23,7 @@ from alldags.engines.sampling.sample import (
     relearned,
     stuck,
 )
-from alldags.engines.sampling.wide.blocks import SWEEPS, Walk, extend_wide, observe_wide
+from alldags.engines.sampling.wide.blocks import Walk, extend_wide, observe_wide
 from alldags.engines.sampling.wide.candidates import Division, Wide, wide_problem
 from alldags.engines.sampling.wide.hot import division, selected
 from alldags.kernels.sampler.target import INCLUSION
@@ -31,6 +31,7 @@ from alldags.nodes import NodeProblem
 from alldags.typing import FloatArray, IntArray
 
 ROUNDS, WARM_BLOCKS = 2, 6  # of warm-up, after each of which the hot candidates are chosen anew; blocks of each
+LEAST_BLOCKS = 32  # before chains are first judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +114,7 @@ def started(
     hot = prepared(engine, chosen.systems, clock, rng, generators)
     walk, generators = Walk(chosen, hot.target), generators[: len(hot.states)]
     states, _ = observe_wide(walk, tuple(_widened(chosen, state) for state in hot.states), WARM_BLOCKS, 1, generators)
-    warm_up = (ROUNDS + 1) * WARM_BLOCKS * SWEEPS + hot.warm_up
+    warm_up = (ROUNDS + 1) * WARM_BLOCKS * walk.sweeps + hot.warm_up
     return WideSample(walk, hot.found, states, tuple(generators), None, warm_up, hot.dismissed)
 
 
@@ -144,8 +145,8 @@ def _widened(chosen: Division, state: State) -> State:
 def extended(sample: WideSample, goal: int, clock: Clock) -> WideSample:
     """Run until `goal` sweeps per chain are recorded, or as many as there is time for."""
     done = sample.seen.sweeps if sample.seen is not None else 0
-    sweeps = max(clock.affordable(goal - done), 1 if done else 4 * SWEEPS)
-    blocks = -(-sweeps // SWEEPS)
+    sweeps = max(clock.affordable(goal - done), 1 if done else 20)
+    blocks = max(-(-sweeps // sample.walk.sweeps), 0 if done else LEAST_BLOCKS)
     states, seen = extend_wide(sample.walk, sample.states, sample.seen, blocks, list(sample.generators))
     clock.count(seen.sweeps - done)
     return replace(sample, states=states, seen=seen)
@@ -205,7 +206,7 @@ def judge(sample: WideSample, estimates: Estimates) -> MCMCDiagnostics:
 
 def rarely(sample: WideSample) -> FloatArray:
     """Return how many times as rarely as hot ones candidates are visited, shape (k,)."""
-    return np.where(sample.walk.division.is_hot, 1.0, float(SWEEPS))
+    return np.where(sample.walk.division.is_hot, 1.0, float(sample.walk.sweeps))
 
 
 def copied(wide: Wide, inclusion: FloatArray) -> IntArray:
