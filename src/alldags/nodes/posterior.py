@@ -125,6 +125,11 @@ class NodePosterior(ABC):
         return None
 
     @property
+    def settled_inclusion(self) -> FloatArray | None:
+        """The same as exact as a table of all edges shows it, for which an engine that samples may go on sampling."""
+        return self.inclusion
+
+    @property
     def shrinkage(self) -> FloatArray | None:
         """For continuous priors, how much of each coefficient survives, 0 to 1, shape (k,); not a probability."""
         return None

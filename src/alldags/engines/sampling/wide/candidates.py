@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from alldags.engines.conjugate.system import ConjugateTerms, conjugate_terms
-from alldags.engines.sampling.run import CHANCES, ILL_PIVOT, copies
+from alldags.engines.sampling.run import CHANCES, copies
 from alldags.kernels.noise import NoiseTerm
 from alldags.kernels.sampler.chain import Systems, padded
 from alldags.kernels.sampler.cold import Candidates
+from alldags.kernels.sampler.flip import ILL_PIVOT
 from alldags.kernels.sampler.target import Target
 from alldags.nodes import NodeProblem
 from alldags.nodes.products import Products, products_of

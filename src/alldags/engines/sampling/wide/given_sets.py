@@ -89,7 +89,7 @@ def _given_set(
     mean = inverse @ shift
     size = int((~wide.problem.certain[places]).sum())
     variance = mean_variance(terms.noise, float(shift @ mean), size)
-    return mean, variance * inverse if math.isfinite(variance) else np.full_like(inverse, np.inf)
+    return mean, np.asarray(variance * inverse if math.isfinite(variance) else np.full_like(inverse, np.inf))
 
 
 def narrowed(wide: Wide, columns: IntArray) -> NodeProblem:

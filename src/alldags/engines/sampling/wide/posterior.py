@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from alldags.engines.sampling.diagnostics import MCMCDiagnostics, mean_errors
 from alldags.engines.sampling.estimates import Estimates, unseen
 from alldags.engines.sampling.evidence import Evidence
 from alldags.engines.sampling.posterior import LEAST_SETS, SetsPosterior, _second_moment
+from alldags.engines.sampling.sample import Wishes
 from alldags.engines.sampling.wide.evidence import wide_evidence
 from alldags.engines.sampling.wide.given_sets import SetMoments, met, narrowed, set_moments
-from alldags.engines.sampling.wide.sample import WideSample, rarely
+from alldags.engines.sampling.wide.sample import WideSample, rarely, sharpened
 from alldags.errors import EngineError
 from alldags.kernels.sampler.target import MEAN
 from alldags.memory import check_memory
@@ -26,6 +27,13 @@ from alldags.nodes import NodePosterior, NodeProblem
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 ABSENT = 1e-300  # prior probability of an edge that is taken to be absent
+
+
+class Sampler(Wishes, Protocol):
+    """The engine that sampled a node, which may have to sample it again with an edge forced in or out."""
+
+    def __call__(self, problem: NodeProblem, rng: np.random.Generator) -> NodePosterior:
+        """Return the posterior of one node."""
 
 
 class WidePosterior(SetsPosterior):
@@ -39,15 +47,19 @@ class WidePosterior(SetsPosterior):
         sample: WideSample,
         estimates: Estimates,
         diagnostics: MCMCDiagnostics,
-        refit: Callable[[NodeProblem, np.random.Generator], NodePosterior],
+        engine: Sampler,
         rng: np.random.Generator,
     ) -> None:
         self.problem = problem
         self.sample = sample
         self.estimates = estimates
         self.diagnostics = diagnostics
-        self._refit = refit
+        self._engine = engine
         self._rng = rng
+
+    @cached_property
+    def settled_inclusion(self) -> FloatArray:
+        return sharpened(self._engine, self.sample)[1].inclusion
 
     @cached_property
     def sets(self) -> BoolArray:
@@ -109,9 +121,9 @@ class WidePosterior(SetsPosterior):
     def _forced(self, parent: int, present: bool) -> FloatArray:
         rng = deepcopy(self._rng)  # the same answer however often and in whatever order it is asked for
         if present:
-            return self._refit(self.problem.with_certain(parent), rng).mean
+            return self._engine(self.problem.with_certain(parent), rng).mean
         probability = np.where(np.arange(self.problem.k) == parent, ABSENT, self.problem.probability)
-        return self._refit(replace(self.problem, probability=probability), rng).mean
+        return self._engine(replace(self.problem, probability=probability), rng).mean
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         chosen = np.sort(rng.integers(len(self.sets), size=size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,8 +17,6 @@ from alldags.engines.sampling.sample import (
     Clock,
     Sample,
     Wishes,
-    finished,
-    longer,
     missed_share,
     prepared,
     relearned,
@@ -26,11 +25,13 @@ from alldags.engines.sampling.sample import (
 from alldags.engines.sampling.wide.blocks import Walk, extend_wide, observe_wide
 from alldags.engines.sampling.wide.candidates import Division, Wide, wide_problem
 from alldags.engines.sampling.wide.hot import division, selected
+from alldags.engines.sampling.wide.settled import TABLE, concluded, longer, wanted
 from alldags.kernels.sampler.target import INCLUSION
 from alldags.nodes import NodeProblem
 from alldags.typing import FloatArray, IntArray
 
 ROUNDS, WARM_BLOCKS = 2, 6  # of warm-up, after each of which the hot candidates are chosen anew; blocks of each
+MOST_LONGER = 16  # times the sweeps that settled what is asked, for a table of all edges
 LEAST_BLOCKS = 32  # before chains are first judged
 
 
@@ -87,16 +88,38 @@ def draw_wide(
         sample = extended(sample, goal, clock)
         estimates = estimate(sample.recorded, problem.certain)
         report = judge(sample, estimates)
-        need, sweeps = longer(engine, report), report.sweeps
+        need, sweeps = longer(engine, report, wanted(report)), report.sweeps
         if need <= 1.0 or clock.is_over or sweeps + sample.warm_up >= engine.max_sweeps:
             break
-        goal = int(min(max(1.1 * need, 1.25), 2.0) * sweeps)
+        goal = next_goal(need, sweeps)
         if stuck(report) and 4 * (sweeps + sample.warm_up) <= engine.max_sweeps:
             sample = again(engine, sample, estimates, explorer) if learned < LEARN_AGAIN else sample
             sample = replace(sample, seen=None, warm_up=sample.warm_up + sweeps)
             learned += 1
         goal = max(min(goal, engine.max_sweeps - sample.warm_up), 20)
-    return sample, estimates, finished(engine, problem, replace(report, reproducible=not clock.is_over))
+    return sample, estimates, concluded(engine, problem, replace(report, reproducible=not clock.is_over))
+
+
+def sharpened(engine: Wishes, sample: WideSample) -> tuple[WideSample, Estimates, MCMCDiagnostics]:
+    """Let chains that are settled go on until all inclusion probabilities are as exact as a table shows them.
+
+    They stop before that after `MOST_LONGER` times the sweeps; their errors then say so.
+    """
+    clock, problem = Clock(None), sample.wide.problem
+    sample = replace(sample, generators=deepcopy(sample.generators))  # the same answer whenever it is asked for
+    most = min(MOST_LONGER * sample.recorded.sweeps, engine.max_sweeps)
+    while True:
+        estimates = estimate(sample.recorded, problem.certain)
+        report = judge(sample, estimates)
+        need = longer(engine, report, TABLE)
+        if need <= 1.0 or report.sweeps >= most:
+            return sample, estimates, concluded(engine, problem, report)
+        sample = extended(sample, min(next_goal(need, report.sweeps), most), clock)
+
+
+def next_goal(need: float, sweeps: int) -> int:
+    """Return how many sweeps to have next, of those that would be needed."""
+    return int(min(max(1.1 * need, 1.25), 2.0) * sweeps)
 
 
 def started(
