@@ -175,7 +175,7 @@ def test_second_moments_that_do_not_fit_into_memory_are_refused(monkeypatch: pyt
     node = MCMC(sweeps=20)(wide(310), np.random.default_rng(0))
     monkeypatch.setattr("alldags.memory.free_memory", lambda: 1e6)
     monkeypatch.setattr("alldags.memory._NUMBER", 1e4)
-    with pytest.raises(EngineError, match="second moments of all 310 coefficients need about .* ask for single ones"):
+    with pytest.raises(EngineError, match=r"second moments of all 310 coefficients need about .* ask for single ones"):
         node.second_moment  # noqa: B018
 
 

@@ -25,8 +25,8 @@ class MCMC:
     below 1.01 for every edge with an inclusion probability above 0.01 and the wanted accuracy is reached, or
     `max_sweeps` is. Whether the chains agree is ``diagnostics.converged``.
 
-    Of more than 300 candidates, each a column by itself, those that chains meet are swept often and all others exactly but
-    rarely, and chains stop when effects are known to a tenth of their standard deviation.
+    Of more than 300 candidates, each a column by itself, those that chains meet are swept often and all others exactly
+    but rarely, and chains stop when effects are known to a tenth of their standard deviation.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ division that was chosen badly costs time and no truth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,25 +61,43 @@ def observe_wide(
     walk: Walk, states: tuple[State, ...], batches: int, batch: int, generators: list[np.random.Generator]
 ) -> tuple[tuple[State, ...], Seen]:
     """Run all chains for ``batches * batch`` blocks; return their states and what was seen, counted in sweeps."""
-    count, k = len(states), walk.division.wide.k
-    trace, log_weight, noise = np.zeros((count, batches, 4, k)), np.zeros((count, batches)), np.zeros((count, batches))
-    stored = batches * STORED
-    sets, settings = np.zeros((count, stored, k), dtype=bool), np.zeros((count, stored), dtype=np.int64)
+    seen = _nothing(len(states), batches, walk.division.wide.k, batch * walk.sweeps)
     after, tally = [], Tally()
     for c, (state, generator) in enumerate(zip(states, generators, strict=True)):
-        space = Space(walk)
-        for b in range(batches):
-            for _ in range(batch):
-                checkpoint()
-                at = slice(b * STORED, (b + 1) * STORED)
-                state, seen = space.block(state, trace[c, b], sets[c, at], generator)
-                log_weight[c, b] += seen.log_weight.mean() / batch
-                noise[c, b] += seen.noise.mean() / batch
-                settings[c, at] = seen.settings
-        trace[c] /= batch
-        after.append(state)
-        tally += space.tally
-    return tuple(after), Seen(trace, log_weight, noise, sets, settings, batch * walk.sweeps, tally)
+        reached, moves = _observe_one(walk, state, seen, c, batch, generator)
+        after.append(reached)
+        tally += moves
+    return tuple(after), replace(seen, tally=tally)
+
+
+def _nothing(chains: int, batches: int, k: int, sweeps: int) -> Seen:
+    """Return room for what chains see in batches of so many sweeps."""
+    stored = batches * STORED
+    return Seen(
+        trace=np.zeros((chains, batches, 4, k)),
+        log_weight=np.zeros((chains, batches)),
+        noise=np.zeros((chains, batches)),
+        sets=np.zeros((chains, stored, k), dtype=bool),
+        settings=np.zeros((chains, stored), dtype=np.int64),
+        batch=sweeps,
+    )
+
+
+def _observe_one(
+    walk: Walk, start: State, seen: Seen, c: int, batch: int, generator: np.random.Generator
+) -> tuple[State, Tally]:
+    """Run a chain from a state and write what it sees, in batches of `batch` blocks, into row `c` of `seen`."""
+    space, state, trace = Space(walk), start, seen.trace[c]
+    for block in range(len(trace) * batch):
+        checkpoint()
+        b = block // batch
+        at = slice(b * STORED, (b + 1) * STORED)
+        state, record = space.block(state, trace[b], seen.sets[c, at], generator)
+        seen.log_weight[c, b] += record.log_weight.mean() / batch
+        seen.noise[c, b] += record.noise.mean() / batch
+        seen.settings[c, at] = record.settings
+    trace /= batch
+    return state, space.tally
 
 
 class Space:
@@ -155,7 +173,9 @@ class Space:
         start(given, front)
         front.counts[FLIPS] = front.counts[SWAPS] = 0
         front.numbers[LOG_WEIGHT] = state.log_weight
-        self._put_in(given, members[np.argsort(~division.is_hot[members], kind="stable")])  # those that may go come last
+        self._put_in(
+            given, members[np.argsort(~division.is_hot[members], kind="stable")]
+        )  # those that may go come last
 
     def _flip(self, given: Candidates, v: int) -> None:
         place = int(self._front.place[v])
@@ -181,7 +201,7 @@ def _record(k: int) -> Record:
 
 
 def _forget(chain: Chain) -> None:
-    """What chains before have counted is no part of the state."""
+    """Set what a chain has counted to nothing: it is no part of the state."""
     chain.often[:] = 0.0
     chain.counts[:] = 0
     chain.numbers[:] = (0.0, 0.0, 0.0, np.inf)
@@ -205,4 +225,3 @@ def extend_wide(
     batch = max(1, blocks // most) if seen is None else seen.batch // walk.sweeps
     states, more = observe_wide(walk, states, max(1, blocks // batch), batch, generators)
     return states, joined(seen, more)
-

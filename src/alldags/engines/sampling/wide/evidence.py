@@ -43,7 +43,9 @@ def _evidence_of_hot(sample: WideSample, rng: np.random.Generator) -> Evidence:
 def _log_probability_of_no_guest(sample: WideSample) -> tuple[float, float]:
     """Return the log of the probability that all candidates are absent which are not hot, and its standard error."""
     seen = sample.recorded
-    logs = np.array([_log_absent(sample, seen, c, b) for c, b in np.ndindex(seen.sets[:, STORED - 1 :: STORED].shape[:2])])
+    logs = np.array(
+        [_log_absent(sample, seen, c, b) for c, b in np.ndindex(seen.sets[:, STORED - 1 :: STORED].shape[:2])]
+    )
     logs = logs.reshape(len(seen.sets), -1)
     top = float(logs.max())
     shares = np.exp(logs - top)
