@@ -13,11 +13,13 @@ from alldags.engines.mcmc import MCMC
 from alldags.engines.sampling.diagnostics import mean_errors
 from alldags.engines.sampling.posterior import SampledPosterior
 from alldags.engines.sampling.run import State, posterior_target, stack_systems
+from alldags.engines.sampling.sample import Clock
 from alldags.engines.sampling.wide import hot, suits
 from alldags.engines.sampling.wide.blocks import Walk, observe_wide
 from alldags.engines.sampling.wide.candidates import Division, wide_problem
 from alldags.engines.sampling.wide.hot import selected
 from alldags.engines.sampling.wide.posterior import WidePosterior
+from alldags.engines.sampling.wide.sample import again, draw_wide, extended, sharpened
 from alldags.errors import EngineError
 from alldags.kernels.sampler.sets import set_log_weights
 from alldags.nodes import NodeProblem, Setting
@@ -188,6 +190,54 @@ def test_exact_copies_of_a_parent_share_its_probability() -> None:
     either = 1.0 - node.probability_disjoint(np.isin(np.arange(320), [80, 101])[None])[0]
     assert either > 0.99
     assert node.inclusion[[80, 101]] == pytest.approx([0.5, 0.5], abs=0.1)
+
+
+def test_a_table_of_edges_asks_for_more_sweeps_and_leaves_the_answer_as_it_was() -> None:
+    given = wide(320, probability=0.05)
+    node = MCMC()(given, np.random.default_rng(0))
+    before = node.inclusion.copy()
+    sample, estimates, report = sharpened(MCMC(), node.sample)
+    assert report.max_inclusion_mcse <= 0.007 < node.diagnostics.max_inclusion_mcse
+    assert sample.recorded.sweeps > node.diagnostics.sweeps
+    np.testing.assert_array_equal(node.settled_inclusion, estimates.inclusion)
+    np.testing.assert_array_equal(node.inclusion, before)
+    assert (np.abs(node.settled_inclusion - before) < 5.0 * node.diagnostics.inclusion_mcse).all()
+
+
+def test_the_table_of_a_fit_shows_the_settled_probabilities() -> None:
+    x, y = wide_table(310)
+    edges = {(f"x{i}", "y"): 4 / 310 for i in range(310)}
+    table = {f"x{i}": x[:, i] for i in range(310)} | {"y": y}
+    posterior = ad.fit(table, ad.CandidateGraph.from_edges(edges), terms=None, rng=0)
+    shown = posterior.edge_probabilities()
+    node = posterior.workings.models.items[0].node("y")
+    places = [node.parents.index(cause) for cause in shown["cause"]]
+    np.testing.assert_array_equal(shown["posterior"], node.settled_inclusion[places])
+
+
+@pytest.mark.usefixtures("few_are_hot")
+def test_chains_that_do_not_agree_choose_hot_candidates_anew_and_go_on() -> None:
+    given = small("learned")
+    sample, estimates, _ = draw_wide(MCMC(sweeps=200), given, np.random.default_rng(1))
+    other = again(MCMC(), sample, estimates, np.random.default_rng(2))
+    hot_now = other.walk.division.places
+    assert other.walk.target.jumps.shape[1] == len(hot_now) == 4
+    assert all(mode.present.shape == (4,) for mode in other.found.modes)
+    assert 7 in hot_now  # it is certain
+    longer = extended(replace(other, seen=None), 400, Clock(None))
+    truth = Exact()(given, np.random.default_rng(0))
+    assert np.abs(longer.recorded.trace[:, :, 0].mean(axis=(0, 1)) - truth.inclusion).max() < 0.15
+
+
+def test_no_more_sweeps_are_made_than_asked_for() -> None:
+    node = MCMC(sweeps=20, max_sweeps=64)(wide(310), np.random.default_rng(0))
+    assert node.diagnostics.sweeps <= 64
+
+
+def test_a_time_limit_ends_a_run_and_says_so() -> None:
+    node = MCMC(target_mcse=1e-7, max_seconds=0.5)(wide(310), np.random.default_rng(0))
+    assert not node.diagnostics.reproducible
+    assert "above the target" in " ".join(node.diagnostics.warnings)
 
 
 def test_selection_meets_the_parents() -> None:

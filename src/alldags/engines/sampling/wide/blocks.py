@@ -40,7 +40,7 @@ SWEEPS = 8  # of the hot candidates in a block, at least: a multiple of the swee
 EACH = 2000  # candidates, for each of which a block has so many sweeps: then either half takes about as long
 MOST_TIMES = 4
 STORED = 4  # parent sets of each block that are kept
-EXCHANGES = 0.5  # among all candidates in a block, over the number of parents
+EXCHANGES, MOST_EXCHANGES = 0.5, 8  # among all candidates in a block, over the number of parents; at most
 MOST_NUMBERS = 2**20  # batches times candidates, beyond which neighbouring batches are averaged
 
 
@@ -147,7 +147,7 @@ class Space:
         while v < k:
             self._flip(given, v)
             v = visit(given, self._front, division.is_hot, v + 1, now, generator)
-        for _ in range(int(EXCHANGES * self._front.counts[FREE]) + 1):
+        for _ in range(min(int(EXCHANGES * self._front.counts[FREE]) + 1, MOST_EXCHANGES)):
             place, chosen = exchange(given, self._front, self._scratch, generator)
             if place >= 0 and chosen != self._front.members[place]:
                 self._take_out(given, place)

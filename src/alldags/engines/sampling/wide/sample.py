@@ -32,7 +32,7 @@ from alldags.typing import FloatArray, IntArray
 
 ROUNDS, WARM_BLOCKS = 2, 6  # of warm-up, after each of which the hot candidates are chosen anew; blocks of each
 MOST_LONGER = 16  # times the sweeps that settled what is asked, for a table of all edges
-LEAST_BLOCKS = 32  # before chains are first judged
+FEW_BLOCKS, LEAST_BLOCKS = 32, 4  # before chains are first judged; even if there is no time for these
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ def draw_wide(
     clock = Clock(engine.max_seconds)
     explorer, *generators = rng.spawn(1 + max(engine.chains, MOST_CHAINS))
     sample = started(engine, wide_problem(problem), clock, explorer, generators)
-    goal, learned = min(engine.sweeps, engine.max_sweeps), 0
+    goal, learned = min(max(engine.sweeps, FEW_BLOCKS * sample.walk.sweeps), engine.max_sweeps), 0
     while True:
         sample = extended(sample, goal, clock)
         estimates = estimate(sample.recorded, problem.certain)
@@ -168,8 +168,8 @@ def _widened(chosen: Division, state: State) -> State:
 def extended(sample: WideSample, goal: int, clock: Clock) -> WideSample:
     """Run until `goal` sweeps per chain are recorded, or as many as there is time for."""
     done = sample.seen.sweeps if sample.seen is not None else 0
-    sweeps = max(clock.affordable(goal - done), 1 if done else 20)
-    blocks = max(-(-sweeps // sample.walk.sweeps), 0 if done else LEAST_BLOCKS)
+    sweeps = clock.affordable(goal - done)
+    blocks = max(sweeps // sample.walk.sweeps, 1 if done else LEAST_BLOCKS)
     states, seen = extend_wide(sample.walk, sample.states, sample.seen, blocks, list(sample.generators))
     clock.count(seen.sweeps - done)
     return replace(sample, states=states, seen=seen)
