@@ -40,6 +40,7 @@ PAGES = (
     "docs/how-to/measurement-error.md",
     "docs/how-to/over-time.md",
     "docs/how-to/mediation.md",
+    "docs/how-to/many-causes.md",
 )
 DATA_PAGES = (
     "docs/how-to/any-intervention.md",

@@ -126,7 +126,7 @@ def _edge_value(model: FittedGraph, edge: Edge, name: str) -> float:
     if edge not in model.graph.edges:
         return 0.0
     margin = model.margin(edge[1])
-    values = margin.inclusion if name == "inclusion" else margin.shrinkage
+    values = margin.settled_inclusion if name == "inclusion" else margin.shrinkage
     return math.nan if values is None else float(values[margin.parents.index(edge[0])])
 
 

@@ -45,6 +45,10 @@ class Margin(Protocol):
         """Posterior probability of each edge, shape (k,); None without a notion of it."""
 
     @property
+    def settled_inclusion(self) -> FloatArray | None:
+        """The same as exact as a table of all edges shows it."""
+
+    @property
     def shrinkage(self) -> FloatArray | None:
         """How much of each coefficient survives under a continuous prior, shape (k,)."""
 
@@ -77,7 +81,7 @@ class NodeMargin:
 
     @property
     def square(self) -> FloatArray:
-        return np.diag(self.node.second_moment)
+        return self.node.squares
 
     @property
     def noise_variance(self) -> float:
@@ -86,6 +90,10 @@ class NodeMargin:
     @property
     def inclusion(self) -> FloatArray | None:
         return self.node.inclusion
+
+    @property
+    def settled_inclusion(self) -> FloatArray | None:
+        return self.node.settled_inclusion
 
     @property
     def shrinkage(self) -> FloatArray | None:
@@ -157,6 +165,10 @@ class BlockMargin:
     @property
     def inclusion(self) -> FloatArray | None:
         return np.asarray(self.posterior.inclusion[self._rows, self.variable])
+
+    @property
+    def settled_inclusion(self) -> FloatArray | None:
+        return self.inclusion
 
     @property
     def shrinkage(self) -> FloatArray | None:

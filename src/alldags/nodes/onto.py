@@ -70,6 +70,10 @@ class ParentsPosterior(NodePosterior):
     def second_moment(self) -> FloatArray:
         return self._spread(self.columns.second_moment)
 
+    @property
+    def squares(self) -> FloatArray:
+        return self._spread(self.columns.squares)
+
     @cached_property
     def second_moment_between(self) -> FloatArray | None:
         between = self.columns.second_moment_between

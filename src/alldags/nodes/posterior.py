@@ -125,6 +125,11 @@ class NodePosterior(ABC):
         return None
 
     @property
+    def settled_inclusion(self) -> FloatArray | None:
+        """The same as exact as a table of all edges shows it, for which an engine that samples may go on sampling."""
+        return self.inclusion
+
+    @property
     def shrinkage(self) -> FloatArray | None:
         """For continuous priors, how much of each coefficient survives, 0 to 1, shape (k,); not a probability."""
         return None
@@ -133,6 +138,11 @@ class NodePosterior(ABC):
     def second_moment_between(self) -> FloatArray | None:
         """Second moment, over parent sets, of the conditional mean ``E[theta | parents]``, shape (k, k)."""
         return None
+
+    @property
+    def squares(self) -> FloatArray:
+        """Posterior mean of each coefficient's square, shape (k,)."""
+        return np.asarray(np.diag(self.second_moment))
 
     def second_moments(self, places: list[int]) -> FloatArray:
         """Return `second_moment` of the coefficients in these m places alone, shape (m, m)."""

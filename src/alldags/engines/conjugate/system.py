@@ -17,20 +17,22 @@ if TYPE_CHECKING:
     from alldags.kernels.noise import NoiseTerm
 
 
-@dataclass(frozen=True, eq=False)
-class ConjugateSystem:
-    """One setting of a problem as arrays: every parent set ``P`` has the log weight
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConjugateTerms:
+    """One setting of a problem as arrays, but for cross-products: every parent set ``P`` has the log weight
 
     ``log_constant + sum(log_factor[P]) + log_size[groups] - 1/2 log|A_P| + f(q, size)``, ``q = b_P' A_P^-1 b_P``,
 
     with `size` the number of uncertain columns in P, `groups` that of their groups, and the noise function f of
     `engines.conjugate.noise`; without the determinant for g-prior slabs. The log weights of all parent sets sum (after
-    exponentiation) to the evidence.
+    exponentiation) to the evidence. Off its diagonal ``A`` is a multiple of the cross-products.
 
     Parameters
     ----------
-    precision, shift
-        ``A`` (k, k) and ``b`` (k,).
+    factor, scale
+        What ``A`` is off its diagonal, over the cross-products, and its diagonal, shape (k,).
+    shift
+        ``b`` (k,).
     log_factor
         Prior odds, at the head of each group, and the slab's share of the normalising constant, shape (k,).
     log_size
@@ -50,7 +52,8 @@ class ConjugateSystem:
         Which columns count for their group, shape (k,).
     """
 
-    precision: FloatArray
+    factor: float
+    scale: FloatArray
     shift: FloatArray
     log_factor: FloatArray
     log_size: FloatArray
@@ -72,15 +75,28 @@ class ConjugateSystem:
         return value if len(self.log_columns) == 1 else value + float(self.log_columns[uncertain.sum()])
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConjugateSystem(ConjugateTerms):
+    """The same with all cross-products: `precision` is ``A``, shape (k, k)."""
+
+    precision: FloatArray
+
+
 _RIDGE = 1e-10  # relative; keeps a g-prior slab finite when parents are collinear
 
 
 def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
     """Return the conjugate system of a problem with exactly one setting."""
+    terms = conjugate_terms(problem, np.diag(problem.gram))
+    return ConjugateSystem(precision=_precision(problem, terms.factor), **vars(terms))
+
+
+def conjugate_terms(problem: NodeProblem, diagonal: FloatArray) -> ConjugateTerms:
+    """Return all of a problem with exactly one setting but its cross-products, whose `diagonal` has shape (k,)."""
     (setting,) = problem.settings
     problem = problem.settled()
     noise = setting.noise.numbers(problem.n, problem.total, problem.k, setting.slab_variance)
-    precision, slab_factor = _precision(problem, setting, noise.precision)
+    factor, scale, slab_factor = _slab_terms(setting, noise.precision, diagonal)
     constant = setting.log_weight
     if problem.log_size is None:
         constant += float(np.log1p(-problem.probability[problem.uncertain]).sum())
@@ -88,8 +104,9 @@ def conjugate_system(problem: NodeProblem) -> ConjugateSystem:
     if noise.log_by_parents is not None:
         constant += float(noise.log_by_parents[certain])  # what the certain parents add to every set
     log_size, log_columns = _log_sizes(problem, noise.log_by_parents, certain)
-    return ConjugateSystem(
-        precision=precision,
+    return ConjugateTerms(
+        factor=factor,
+        scale=scale,
         shift=noise.precision * problem.cross,
         log_factor=_log_odds(problem) + slab_factor,
         log_size=log_size,
@@ -116,10 +133,18 @@ def _log_sizes(problem: NodeProblem, by_parents: FloatArray | None, certain: int
     return (prior, noise) if problem.has_groups else (prior + noise, np.zeros(1))
 
 
-def _precision(problem: NodeProblem, setting: Setting, s: float) -> tuple[FloatArray, float]:
-    """Return ``A`` and the slab's factor per parent present."""
+def _slab_terms(setting: Setting, s: float, diagonal: FloatArray) -> tuple[float, FloatArray, float]:
+    """Return ``A`` off its diagonal over the cross-products, its diagonal, and the slab's factor per parent present."""
     tau = setting.slab_variance
     if setting.slab == "independent":
-        return s * problem.gram + np.eye(problem.k) / tau, -0.5 * math.log(tau)
-    ridge = np.diag(_RIDGE * np.diag(problem.gram))
-    return s * (1.0 + 1.0 / tau) * (problem.gram + ridge), -0.5 * math.log1p(tau)
+        return s, s * diagonal + 1.0 / tau, -0.5 * math.log(tau)
+    factor = s * (1.0 + 1.0 / tau)
+    return factor, factor * (diagonal + _RIDGE * diagonal), -0.5 * math.log1p(tau)
+
+
+def _precision(problem: NodeProblem, factor: float) -> FloatArray:
+    """Return ``A``, shape (k, k)."""
+    (setting,) = problem.settings
+    if setting.slab == "independent":
+        return np.asarray(factor * problem.gram + np.eye(problem.k) / setting.slab_variance)
+    return np.asarray(factor * (problem.gram + np.diag(_RIDGE * np.diag(problem.gram))))

@@ -67,6 +67,8 @@ class MCMCDiagnostics(Diagnostics):
         Moves that changed the state, in all chains.
     reproducible
         False if a time limit ended the run.
+    wanted_r_hat
+        Largest R-hat of an edge that is called agreement.
     """
 
     converged: bool = True
@@ -96,6 +98,7 @@ class MCMCDiagnostics(Diagnostics):
     jumps_made: int = 0
     setting_moves: int = 0
     reproducible: bool = True
+    wanted_r_hat: float = R_HAT
 
     @property
     def troubles(self) -> tuple[str, ...]:
@@ -252,9 +255,9 @@ def convergence_warnings(
 
 
 def _not_agreed(child: str, names: tuple[str, ...], found: MCMCDiagnostics) -> str:
-    if found.max_r_hat > R_HAT:
+    if found.max_r_hat > found.wanted_r_hat:
         worst = int(np.nanargmax(found.split_r_hat))
-        what = f"R-hat is {found.max_r_hat:.3f} for the edge from {names[worst]!r} (wanted: {R_HAT})"
+        what = f"R-hat is {found.max_r_hat:.3f} for the edge from {names[worst]!r} (wanted: {found.wanted_r_hat})"
     elif found.missed > 0.0:
         what = f"a known mode with {100 * found.missed:.2g}% of the weight of those visited was not visited"
     elif found.weight_r_hat > WEIGHT_R_HAT:

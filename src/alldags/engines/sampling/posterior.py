@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from copy import deepcopy
 from functools import cached_property
@@ -24,7 +25,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 LEAST_SETS = 100  # stored parent sets that must contain (or lack) an edge to condition on it without a new run
 
 
-class SampledPosterior(NodePosterior):
+class SetsPosterior(NodePosterior):
     """A node's posterior from Gibbs samples of its parent sets.
 
     `inclusion` and `mean` are averages over all sweeps; second moments have the variances of all sweeps and the
@@ -32,6 +33,68 @@ class SampledPosterior(NodePosterior):
     """
 
     diagnostics: MCMCDiagnostics
+    estimates: Estimates
+
+    @property
+    def inclusion(self) -> FloatArray:
+        return self.estimates.inclusion
+
+    @property
+    def mean(self) -> FloatArray:
+        return self.estimates.mean
+
+    @property
+    def noise_variance(self) -> float:
+        return self.estimates.noise_variance
+
+    @property
+    @abstractmethod
+    def _evidence(self) -> Evidence: ...
+
+    @property
+    @abstractmethod
+    def sets(self) -> BoolArray:
+        """Stored parent sets of all chains, shape (sets, k)."""
+
+    @property
+    @abstractmethod
+    def set_settings(self) -> IntArray:
+        """Index of the hyperparameter value of each stored set, shape (sets,)."""
+
+    @property
+    def log_evidence(self) -> float:
+        return self._evidence.value
+
+    @property
+    def log_evidence_error(self) -> float:
+        """Monte-Carlo standard error of `log_evidence`."""
+        return self._evidence.error
+
+    @cached_property
+    def setting_weights(self) -> FloatArray:
+        """Posterior probability of each hyperparameter value, shape (settings,)."""
+        count = np.bincount(self.set_settings, minlength=len(self.problem.settings))
+        return np.asarray(count / count.sum())
+
+    @property
+    def set_draws(self) -> float:
+        return float(len(self.sets))
+
+    def probability_disjoint(self, masks: BoolArray) -> FloatArray:
+        hits = self.sets.astype(np.float32) @ masks.T.astype(np.float32)
+        return np.asarray((hits == 0).mean(axis=0), dtype=float)
+
+    def top_parent_sets(self, size: int) -> tuple[ParentSet, ...]:
+        if self.problem.k == 0:
+            return (ParentSet((), 1.0),)[:size]
+        sets, counts = np.unique(self.sets, axis=0, return_counts=True)
+        order = np.argsort(-counts, kind="stable")[:size]
+        names = np.array(self.problem.terms, dtype=object)
+        return tuple(ParentSet(tuple(names[sets[i]]), counts[i] / len(self.sets)) for i in order)
+
+
+class SampledPosterior(SetsPosterior):
+    """The same from chains that sweep all candidates alike."""
 
     def __init__(
         self,
@@ -49,32 +112,11 @@ class SampledPosterior(NodePosterior):
         self._rng = rng
         self.sample = sample
 
-    @property
-    def inclusion(self) -> FloatArray:
-        return self.estimates.inclusion
-
-    @property
-    def mean(self) -> FloatArray:
-        return self.estimates.mean
-
-    @property
-    def noise_variance(self) -> float:
-        return self.estimates.noise_variance
-
     @cached_property
     def _evidence(self) -> Evidence:
         sample = self.sample
         rng = deepcopy(self._rng)  # the same answer whenever it is asked for
         return evidence(sample.systems, sample.target, sample.recorded, self.inclusion, rng)
-
-    @property
-    def log_evidence(self) -> float:
-        return self._evidence.value
-
-    @property
-    def log_evidence_error(self) -> float:
-        """Monte-Carlo standard error of `log_evidence`."""
-        return self._evidence.error
 
     @cached_property
     def sets(self) -> BoolArray:
@@ -85,12 +127,6 @@ class SampledPosterior(NodePosterior):
     def set_settings(self) -> IntArray:
         """Index of the hyperparameter value of each stored set, shape (sets,)."""
         return self.sample.recorded.settings.reshape(-1)
-
-    @cached_property
-    def setting_weights(self) -> FloatArray:
-        """Posterior probability of each hyperparameter value, shape (settings,)."""
-        count = np.bincount(self.set_settings, minlength=len(self.problem.settings))
-        return np.asarray(count / count.sum())
 
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -141,22 +177,6 @@ class SampledPosterior(NodePosterior):
         mean = np.zeros(self.problem.k)
         mean[~self.problem.group_of(parent)] = self._refit(self.problem.without([parent]), rng).mean
         return mean
-
-    @property
-    def set_draws(self) -> float:
-        return float(len(self.sets))
-
-    def probability_disjoint(self, masks: BoolArray) -> FloatArray:
-        hits = self.sets.astype(np.float32) @ masks.T.astype(np.float32)
-        return np.asarray((hits == 0).mean(axis=0), dtype=float)
-
-    def top_parent_sets(self, size: int) -> tuple[ParentSet, ...]:
-        if self.problem.k == 0:
-            return (ParentSet((), 1.0),)[:size]
-        sets, counts = np.unique(self.sets, axis=0, return_counts=True)
-        order = np.argsort(-counts, kind="stable")[:size]
-        names = np.array(self.problem.terms, dtype=object)
-        return tuple(ParentSet(tuple(names[sets[i]]), counts[i] / len(self.sets)) for i in order)
 
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         chosen = np.sort(rng.integers(len(self.sets), size=size))  # equal sets side by side share a factorisation
