@@ -69,16 +69,16 @@ def identified(total: TotalEffect) -> float:
 
 def _cases(key: PairKey, found: PairPosterior) -> Iterator[tuple[float, tuple[str, ...] | None]]:
     """Yield probabilities with the instruments that are then valid, by how many are; None: errors are uncorrelated."""
-    leaves, m = found.leaves, found.problem.m
-    there = leaves.width > 0.0
+    leaves = found.leaves
+    there = leaves.is_hidden
     yield float(leaves.weight[~there].sum()), None
     doubtful = [name for name, _ in key.doubtful]
-    invalid = leaves.present[there, found.problem.certain :]
+    invalid = leaves.invalid[there]
     counts = invalid.sum(axis=1)
     for count in np.unique(counts):
         own = counts == count
         heaviest = invalid[own][int(np.argmax(leaves.weight[there][own]))]
-        valid = tuple(name for name, out in zip(doubtful, heaviest, strict=True) if not out) if m else ()
+        valid = tuple(name for name, out in zip(doubtful, heaviest, strict=True) if not out)
         yield float(leaves.weight[there][own].sum()), valid
 
 

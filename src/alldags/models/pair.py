@@ -1,7 +1,7 @@
 """From graph and data to a pair with correlated errors: which columns are in which regression, and how sure.
 
 In a pair every covariate that is not declared an instrument, or whose edge to the second variable the graph does not
-rule out, is flat in both regressions: it then says nothing about the correlation. So does the edge between the two.
+rule out, is flat in both regressions: it then says nothing about the correlation.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ class PairKey:
         Those of the first that act on the second, if at all, through it.
     doubtful
         Instruments that may act on the second, with their probabilities; None where the share of such is unknown.
+    direct
+        Probability that the first acts on the second, if it is among the parents of that.
     later
         Parents of the second that come after the first.
     correlation, hidden
@@ -59,6 +61,7 @@ class PairKey:
     parents: tuple[tuple[str, ...], tuple[str, ...]]
     instruments: tuple[str, ...]
     doubtful: tuple[tuple[str, float | None], ...]
+    direct: float
     later: tuple[str, ...]
     correlation: Correlation
     hidden: float
@@ -81,6 +84,7 @@ class PairKey:
             (ours, theirs),
             instruments,
             tuple((name, shares[name]) for name in maybe if name in theirs),
+            graph.probability(first, second),
             tuple(name for name in theirs if name in after),
             Correlation.of(believed),
             next(p for key, p in graph.hidden.items() if set(key) == set(pair)),
@@ -103,10 +107,26 @@ class PairKey:
             )
         return found
 
+    @property
+    def asked(self) -> bool:
+        """Whether it is in doubt that the first acts on the second."""
+        return 0.0 < self.direct < 1.0
+
+    @property
+    def unsure(self) -> dict[str, float]:
+        """Causes of the second that are in doubt, with their probabilities; the first is the last of them."""
+        found = {name: 0.5 if p is None else p for name, p in self.doubtful}
+        return found | ({self.first: self.direct} if self.asked else {})
+
+    def _in_second(self, others: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the terms of the second's regression, those in doubt last."""
+        certain = (self.first,) if self.direct == 1.0 else ()
+        return *certain, *others, *self.unsure
+
     def problem(self) -> PairProblem:
         """Return the numbers of the pair."""
-        doubtful = tuple(name for name, _ in self.doubtful)
-        names = (self.first, self.second, *self.instruments, *(one for one in self.later if one != self.first))
+        others = tuple(name for name in self.later if name != self.first)
+        names = (self.first, self.second, *self.instruments, *others)
         place = {name: i for i, name in enumerate(names)}
         moments = _Moments(self.rows, names, self.data.columns(self.flat))
         moments.check()
@@ -116,10 +136,10 @@ class PairKey:
             scale=moments.scale,
             n=moments.n,
             first=np.array([place[name] for name in self.instruments], dtype=np.int64),
-            second=np.array([place[name] for name in (*self.later, *doubtful)], dtype=np.int64),
-            doubtful=np.array([0.5 if p is None else p for _, p in self.doubtful]),
-            counted=np.array([p is None for _, p in self.doubtful], dtype=bool),
-            direct=False,
+            second=np.array([place[name] for name in self._in_second(others)], dtype=np.int64),
+            doubtful=np.array(list(self.unsure.values())),
+            counted=np.array([*(p is None for _, p in self.doubtful), *([False] * self.asked)], dtype=bool),
+            direct=self.asked,
             correlation=self.correlation,
             hidden=self.hidden,
             flat=moments.flat,
@@ -130,7 +150,7 @@ class PairKey:
     def member(self, posterior: PairPosterior, place: int, prior: Prior) -> NodePosterior:
         """Return the node of one of the two."""
         child, names = (self.first, self.second)[place], self.parents[place]
-        unsure = {name: 0.5 if p is None else p for name, p in self.doubtful} if place else {}
+        unsure = self.unsure if place else {}
         shares = tuple(unsure.get(name, 1.0) for name in names)
         terms = column_terms(NodeTerms(child, names, shares), self.data.categories)
         found = MemberPosterior(posterior, place, build(self.rows, terms, prior))
@@ -147,9 +167,8 @@ def as_averaged(graph: CandidateGraph, data: WorkingData) -> CandidateGraph:
     edges = dict(graph.edges)
     for district in graph.districts():
         key = PairKey.of(graph, (district[0], district[1]), data)
-        unsure = dict(key.doubtful)
         certain = [(name, key.first) for name in key.parents[0]]
-        certain += [(name, key.second) for name in key.parents[1] if name not in unsure]
+        certain += [(name, key.second) for name in key.parents[1] if name not in key.unsure]
         edges.update(dict.fromkeys(certain, 1.0))
     return replace(graph, edges=edges) if graph.hidden else graph
 
@@ -221,7 +240,7 @@ def check_pairs(graphs: Sequence[CandidateGraph], data: WorkingData, prior: Prio
 def _of_pairs(graph: CandidateGraph, data: WorkingData) -> dict[tuple[str, ...], tuple[object, ...]]:
     """Return what evidence of each pair depends on beside what is averaged over: what is flat, and what is not."""
     keys = {pair: PairKey.of(graph, (pair[0], pair[1]), data) for pair in graph.districts()}
-    return {pair: (set(key.flat), set(key.instruments), set(key.later)) for pair, key in keys.items()}
+    return {pair: (set(key.flat), set(key.instruments), set(key.later), key.asked) for pair, key in keys.items()}
 
 
 def _check_districts(graph: CandidateGraph, data: WorkingData, prior: Prior, engine: Engine) -> None:

@@ -48,6 +48,22 @@ class Leaves:
         return len(self.weight)
 
     @property
+    def is_hidden(self) -> BoolArray:
+        """Where errors are correlated, shape (L,)."""
+        return np.asarray(self.width > 0.0)
+
+    @property
+    def invalid(self) -> BoolArray:
+        """Which doubtful terms are there beside the asked one, shape (L, m) or (L, m - 1)."""
+        one = self.problem
+        return self.present[:, one.certain : one.size - one.direct]
+
+    def of(self, kept: BoolArray) -> Leaves:
+        """Return some of the leaves, with the weights that they have."""
+        parts = self.weight, self.zeta, self.start, self.width, self.points, self.present
+        return Leaves(self.problem, *(part[kept] for part in parts))
+
+    @property
     def lam(self) -> FloatArray:
         """Ratio of noise scales, shape (L,)."""
         return np.asarray(self.points[:, 1])
@@ -124,6 +140,13 @@ class Leaves:
         """Mean of the first variable's noise variance in each leaf, shape (L,); infinite with too few rows."""
         freedom = 2.0 * self.problem.n - 2.0
         return np.asarray(self.left / freedom if freedom > 0 else np.full(len(self), np.inf))
+
+
+def joined(first: Leaves, second: Leaves) -> Leaves:
+    """Return the leaves of both."""
+    names = "weight", "zeta", "start", "width", "points", "present"
+    parts = (np.concatenate([getattr(first, name), getattr(second, name)]) for name in names)
+    return Leaves(first.problem, *parts)
 
 
 def leaves_of(problem: PairProblem, grid: Grid) -> Leaves:

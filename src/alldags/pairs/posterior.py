@@ -82,7 +82,7 @@ class PairPosterior:
     @cached_property
     def _given_hidden(self) -> tuple[FloatArray, FloatArray]:
         """Correlations in order, and the probability of each, given that something hidden acts on both."""
-        there = self.leaves.width > 0.0
+        there = self.leaves.is_hidden
         zetas, which = np.unique(self.leaves.zeta[there], return_inverse=True)
         shares = np.bincount(which.ravel(), self.leaves.weight[there])
         return np.tanh(zetas), shares / shares.sum()

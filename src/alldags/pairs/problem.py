@@ -15,7 +15,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 
 WIDE_SLAB = math.exp(3.0)
 SECOND_SLABS = np.exp([-7.0, -4.5, -2.0, 0.5])
-DIRECT_SLABS = np.exp([-6.0, -3.0, 0.0, 3.0])
+DIRECT_SLABS = np.exp([-6.0, -3.0, 0.0])
 _MOST_FIRST = 0.8  # logarithm of the largest slab of the first regression
 _STEP = 1.7  # between logarithms of slabs
 
@@ -43,7 +43,7 @@ class PairProblem:
     counted
         Which of those have an unknown probability in common, with Beta(1, 1) as its prior, shape (m,).
     direct
-        Whether the first variable is among those in doubt: then the last of them.
+        Whether the first variable is among those in doubt: then the last of them, and of `second`.
     correlation
         Prior of the correlation, given that there is one.
     hidden

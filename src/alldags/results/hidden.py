@@ -129,12 +129,10 @@ class HiddenCauses:
                 )
 
     def _certain_notes(self) -> Iterator[Note]:
-        """Say which doubtful edges were taken for certain, so that no probability of no effect is given."""
+        """Say which doubtful edges were taken for certain."""
         graph = self.effect.workings.models.items[0].graph
         for first, second in self.causes:
-            names = [
-                name for name in (first, *graph.children(first)) if graph.probability(name, second) not in (0.0, 1.0)
-            ]
+            names = [name for name in graph.children(first) if graph.probability(name, second) not in (0.0, 1.0)]
             if names:
                 yield Note(
                     f"with correlated errors of {first} and {second}, edges from {some(names)} to {second} are taken "
@@ -147,7 +145,7 @@ def _instruments(key: PairKey, weights: list[float], posteriors: list[PairPoster
     before = {name: 0.5 if p is None else 1.0 - p for name, p in key.doubtful}
     valid = np.zeros(len(doubtful))
     for weight, one in zip(weights, posteriors, strict=True):
-        valid += weight * (one.leaves.weight @ ~one.leaves.present[:, one.problem.certain :])
+        valid += weight * (one.leaves.weight @ ~one.leaves.invalid)
     after = dict(zip(doubtful, valid.tolist(), strict=True))
     for name, (share, f) in strengths(posteriors[0]).items():
         yield InstrumentSummary(name, share, f, after.get(name, 1.0), before.get(name, 1.0))
