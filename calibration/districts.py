@@ -121,8 +121,8 @@ def invalid(rng: np.random.Generator, n: int, count: int) -> Sample:
 
 
 def in_doubt(rng: np.random.Generator, n: int, truth: float) -> Sample:
-    """Ten instruments, three of which act on the outcome, too, and an effect that is small or none."""
-    slopes, direct = rng.uniform(0.15, 0.45, 10), np.zeros(10)
+    """Eight instruments, three of which act on the outcome, too, and an effect that is small or none."""
+    slopes, direct = rng.uniform(0.15, 0.45, 8), np.zeros(8)
     direct[:3] = rng.uniform(0.3, 1.2, 3) * rng.choice([-1, 1], 3)
     return drawn(rng, n, slopes, direct, truth, rng.uniform(-0.8, 0.8))
 

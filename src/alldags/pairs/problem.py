@@ -15,7 +15,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 
 WIDE_SLAB = math.exp(3.0)
 SECOND_SLABS = np.exp([-7.0, -4.5, -2.0, 0.5])
-DIRECT_SLABS = np.exp([-6.0, -3.0, 0.0])
+DIRECT_SLABS = np.exp([-7.0, -5.0, -3.0, -1.0])
 _MOST_FIRST = 0.8  # logarithm of the largest slab of the first regression
 _STEP = 1.7  # between logarithms of slabs
 
