@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -223,7 +224,73 @@ def test_evidence_does_not_depend_on_units():
     first = fit_pair(problem, np.random.default_rng(0)).log_evidence
     scale = problem.scale.copy()
     scale[1] *= 10.0
-    from dataclasses import replace
-
     moved = fit_pair(replace(problem, scale=scale), np.random.default_rng(0)).log_evidence
     assert first - moved == pytest.approx(problem.n * math.log(10.0))
+
+
+# -- the asked edge in doubt -----------------------------------------------------------------------------------------
+
+
+def asked(problem, probability=0.4):
+    """Return a problem of which it is in doubt whether the first variable acts on the second."""
+    return replace(
+        problem,
+        second=np.roll(problem.second, -1),
+        doubtful=np.append(problem.doubtful, probability),
+        counted=np.append(problem.counted, False),
+        direct=True,
+    )
+
+
+def brute_no_effect(problem):
+    """Return the probability of no effect from all sets, slabs, scales and correlations on an even grid."""
+    ratios = np.exp(problem.log_ratio + np.arange(-6, 6.01, 0.5) / math.sqrt(problem.n))
+    zetas = np.linspace(-3.2, 3.2, 65)
+    points = itertools.product(zetas, ratios, problem.first_slabs, problem.second_slabs, problem.direct_slabs)
+    points = [np.array([math.sinh(z), lam, a, WIDE_SLAB, b, c]) for z, lam, a, b, c in points]
+    logs = kernel(problem, points).reshape(len(zetas), -1, 2**problem.m)
+    logs += Correlation().log_density(zetas)[:, None, None]
+    weights = np.exp(logs - logs.max())
+    none = ~np.array([present[-1] for present in naive.sets_of(problem)])
+    return weights[:, :, none].sum() / weights.sum()
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_no_effect_has_the_probability_of_brute_force_under_the_learned_slab(seed):
+    problem = asked(made(seed=seed, k=2, doubtful=1, n=40)[0])
+    posterior = fit_pair(problem, np.random.default_rng(0))
+    none = posterior.leaves.weight @ ~posterior.leaves.present[:, -1]
+    assert posterior.leaves.weight.sum() == pytest.approx(1.0)
+    assert none == pytest.approx(brute_no_effect(problem), abs=0.005)
+    drawn = posterior.draw(20_000, np.random.default_rng(1)).terms[:, -1]
+    assert np.mean(drawn == 0.0) == pytest.approx(none, abs=0.01)
+
+
+def test_the_size_of_an_effect_is_what_it_is_if_the_effect_is_certain():
+    problem, _ = made(k=3, doubtful=2, n=60)
+    sure, unsure = (fit_pair(one, np.random.default_rng(0)) for one in (problem, asked(problem)))
+    there = unsure.leaves.of(unsure.leaves.present[:, -1])
+    weight = there.weight / there.weight.sum()
+    place = len(problem.first)
+    assert weight @ there.mean[:, -1] == pytest.approx(sure.leaves.weight @ sure.leaves.mean[:, place])
+    assert weight @ there.invalid == pytest.approx(sure.leaves.weight @ sure.leaves.invalid)
+    assert weight @ there.noise == pytest.approx(sure.leaves.weight @ sure.leaves.noise)
+
+
+def test_the_wide_slab_would_make_no_effect_too_cheap(monkeypatch):
+    """The reason for two slabs."""
+    problem = asked(made(seed=2, k=3, doubtful=0, n=50)[0], 0.5)
+    learned = brute_no_effect(problem)
+    monkeypatch.setattr("alldags.pairs.problem.DIRECT_SLABS", np.array([WIDE_SLAB]))
+    assert brute_no_effect(problem) > learned + 0.15
+
+
+def test_chains_find_no_effect_as_often_as_the_sum(monkeypatch):
+    problem = asked(made(seed=2, k=5, doubtful=5, n=200, counted=True, rho=0.3)[0])
+    exact = fit_pair(problem, np.random.default_rng(0))
+    monkeypatch.setattr("alldags.pairs.fit.MOST_SUMMED", 4)
+    chain = fit_pair(problem, np.random.default_rng(1))
+    assert chain.log_evidence is None
+    none = [one.leaves.weight @ ~one.leaves.present[:, -1] for one in (exact, chain)]
+    assert none[1] == pytest.approx(none[0], abs=0.03)
+    assert chain.set_draws < math.inf

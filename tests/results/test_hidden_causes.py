@@ -452,3 +452,61 @@ def test_rows_in_which_one_of_a_pair_was_set_are_said_to_be_left_out():
     assert any("rows in which x was set are left out of the regressions of x and y" in n.text for n in effect.notes)
     rest = {name: column[100:] for name, column in made().items()}
     assert effect.mean == pytest.approx(fit(rest, TWO, rng=0).effect("x", "y").mean, abs=0.02 * effect.sd)
+
+
+# -- the asked edge in doubt -----------------------------------------------------------------------------------------
+
+
+def small(effect=0.1, n=400):
+    """The table, with another effect than 0.5."""
+    table = made(n=n)
+    return table | {"y": table["y"] + (effect - 0.5) * table["x"]}
+
+
+def test_whether_there_is_an_effect_is_asked_where_the_edge_is_in_doubt():
+    found = {size: fit(small(size), TWO, rng=0).effect("x", "y") for size in (0.0, 0.1, 0.5)}
+    none = [effect.probability_no_effect for effect in found.values()]
+    assert none[0] > none[1] > none[2]
+    assert none[2] < 0.01 < 0.5 < none[0] < 0.7
+    drawn = found[0.1].draws(20_000, rng=1)
+    assert np.mean(drawn == 0.0) == pytest.approx(none[1], abs=0.015)
+    assert found[0.1].summary().prior_no_effect == pytest.approx(0.5)
+    assert not any("taken for certain" in note.text for note in found[0.1].notes)
+
+
+def test_an_effect_that_is_there_is_as_large_as_one_that_is_certain():
+    sure = fit(small(), TWO.with_edge("x", "y", 1.0), rng=0).effect("x", "y")
+    given = fit(small(), TWO, rng=0).effect("x", "y").summary().given_effect
+    assert sure.probability_no_effect == 0.0
+    assert given.mean == pytest.approx(sure.mean, abs=0.05 * sure.sd)
+    assert (given.low, given.high) == pytest.approx(sure.interval(), abs=0.2 * sure.sd)
+
+
+def test_what_was_stated_of_the_edge_moves_the_probability_of_no_effect():
+    low, high = (
+        fit(small(), TWO.with_edge("x", "y", p), rng=0).effect("x", "y").probability_no_effect for p in (0.2, 0.8)
+    )
+    odds = [p / (1.0 - p) for p in (low, high)]
+    assert odds[0] / odds[1] == pytest.approx(16.0, rel=0.02)
+
+
+def test_the_front_door_takes_a_probability_beside_instruments():
+    asked = {"treatment": "x", "outcome": "y", "confounders": ["c0", "c1"], "terms": None, "rng": 0}
+    effect = ad.effect(small(), instruments=["z0", "z1"], valid="some", probability=0.5, **asked)
+    assert 0.1 < effect.probability_no_effect < 0.9
+    assert max(effect.hidden.instruments["valid"]) <= 1.0
+    assert effect.hidden.instruments["valid_before"] == [0.5, 0.5]
+
+
+def test_edges_from_mediators_to_the_second_of_a_pair_are_still_certain():
+    tiers = [["c0", "c1", "z0", "z1"], ["x"], ["m"], ["y"]]
+    table = made() | {"m": made()["x"] + np.random.default_rng(1).standard_normal(400)}
+    graph = ad.CandidateGraph.from_tiers(tiers).instruments(["z0", "z1"], treatment="x").with_hidden("x", "y", 1.0)
+    effect = fit(table, graph, rng=0).effect("x", "y")
+    assert any("edges from m to y are taken for certain" in note.text for note in effect.notes)
+    assert 0.0 < effect.probability_no_effect < 0.6
+
+
+def test_graphs_that_differ_in_whether_the_asked_edge_is_in_doubt_are_refused():
+    with pytest.raises(ad.AlldagsError, match="graphs that differ in what acts on 'x', 'y' do not go together"):
+        fit(made(), [TWO, TWO.with_edge("x", "y", 1.0)], rng=0)

@@ -63,7 +63,10 @@ def identified(total: TotalEffect) -> float:
         return 1.0
     probability = 1.0
     for key, found in pairs:  # one after the other, the others present with all their edges
-        probability = min(probability, sum(share * _is_so(total, key, out) for share, out in _cases(key, found)))
+        shares = {True: 0.0, False: 0.0}
+        for share, valid in _cases(key, found):
+            shares[_is_so(total, key, valid)] += share
+        probability = min(probability, shares[True] / sum(shares.values()))
     return probability
 
 
