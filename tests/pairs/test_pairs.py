@@ -14,7 +14,7 @@ from alldags.pairs.correlation import Correlation
 from alldags.pairs.fit import fit_pair
 from alldags.pairs.grid import search
 from alldags.pairs.leaves import leaves_of
-from alldags.pairs.problem import WIDE_SLAB, PairProblem
+from alldags.pairs.problem import WIDE_SLAB, AloneRows, PairProblem
 from alldags.pairs.sampled import sample_pair
 from naive import pairs as naive
 
@@ -49,8 +49,8 @@ def made(seed=5, n=9, k=2, doubtful=2, counted=False, hidden=1.0, rho=0.6, corre
 
 
 def kernel(problem, points):
-    known = problem.scatter, problem.first, problem.second, problem.kinds, problem.certain
-    prior = problem.log_odds, problem.counted.astype(np.int64), problem.log_size, problem.n
+    known = problem.scatter, problem.single, problem.first, problem.second, problem.kinds, problem.certain
+    prior = problem.log_odds, problem.counted.astype(np.int64), problem.log_size, problem.counts
     return set_weights(*known, *prior, np.array(points, dtype=float))
 
 
@@ -86,10 +86,11 @@ def test_one_set_alone_has_the_weight_that_it_has_among_all():
         here = np.r_[True, np.array(present)]
         alone = log_target(
             problem.scatter,
+            problem.single,
             problem.first,
             problem.second[here],
             problem.kinds[np.r_[True, True, here]],
-            problem.n,
+            problem.counts,
             point,
         )
         whole = naive.log_weight(problem, rows, point, present) - naive.log_set_prior(problem, present)
@@ -101,7 +102,7 @@ def test_stacked_cross_products_are_those_of_stacked_rows():
     problem, rows = made(k=2, doubtful=1)
     point = full(-1.2, 0.6)
     response, columns = naive.stacked_rows(problem, rows, point)
-    gram, cross, total = stacked(problem.scatter, problem.first, problem.second, *point[:2])
+    gram, cross, total = stacked(problem.scatter, problem.single, problem.first, problem.second, *point[:2])
     assert gram == pytest.approx(columns.T @ columns, abs=1e-10)
     assert cross == pytest.approx(columns.T @ response, abs=1e-10)
     assert total == pytest.approx(response @ response)
@@ -226,6 +227,51 @@ def test_evidence_does_not_depend_on_units():
     scale[1] *= 10.0
     moved = fit_pair(replace(problem, scale=scale), np.random.default_rng(0)).log_evidence
     assert first - moved == pytest.approx(problem.n * math.log(10.0))
+
+
+# -- rows that explain one alone -------------------------------------------------------------------------------------
+
+
+def with_alone(seed=4, **options):
+    """Return a problem with rows that explain x alone, others that explain y alone, and all rows."""
+    problem, rows = made(seed=seed, **options)
+    rng = np.random.default_rng(seed + 1)
+    alone = [rng.standard_normal((count, rows.shape[1])) for count in (6, 11)]
+    alone = [part - part.mean(axis=0) for part in alone]
+    none = np.zeros((0, rows.shape[1]))
+    found = tuple(AloneRows(part.T @ part, len(part) - 1.0, none) for part in alone)
+    return replace(problem, alone=found), rows, alone
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(("t", "lam"), POINTS)
+def test_rows_that_explain_one_alone_are_single_rows_of_the_stacked_regression(t, lam):
+    problem, rows, alone = with_alone(k=3, doubtful=3)
+    found = kernel(problem, [full(t, lam)])[0]
+    wanted = [naive.log_weight(problem, rows, full(t, lam), one, alone) for one in naive.sets_of(problem)]
+    assert found == pytest.approx(np.array(wanted), abs=1e-10)
+
+
+def test_leaves_know_rows_that_explain_one_alone():
+    problem, rows, alone = with_alone(k=2, doubtful=2, n=12)
+    leaves = leaves_of(problem, search(problem))
+    for place in np.linspace(0, len(leaves) - 1, 5).astype(int):
+        point, present = leaves.points[place], leaves.present[place, problem.certain :]
+        assert leaves.mean[place] == pytest.approx(naive.mean_of(problem, rows, point, present, alone), abs=1e-10)
+        near = []
+        for step in (-1e-5, 1e-5):
+            moved = point.copy()
+            moved[0] = math.sinh(leaves.zeta[place] + step)
+            near.append(naive.mean_of(problem, rows, moved, present, alone))
+        assert leaves.slope[place] == pytest.approx((near[1] - near[0]) / 2e-5, abs=1e-5)
+
+
+def test_chains_know_rows_that_explain_one_alone():
+    problem, _, _ = with_alone(k=5, doubtful=5, n=60, counted=True)
+    exact, chain = fit_pair(problem, np.random.default_rng(0)), sample_pair(problem, np.random.default_rng(1))
+    assert chain.correlation == pytest.approx(exact.correlation, abs=0.05)
+    means = [one.leaves.weight @ one.leaves.mean for one in (exact, chain)]
+    assert means[1] == pytest.approx(means[0], abs=0.05)
 
 
 # -- the asked edge in doubt -----------------------------------------------------------------------------------------

@@ -103,12 +103,20 @@ def _is_so(total: TotalEffect, key: PairKey, valid: tuple[str, ...] | None, acti
     source, target = total.span.variables[0], total.span.variables[-1]
     hidden = [pair for pair in graph.hidden if valid is not None or set(pair) != {key.first, key.second}]
     near = {*total.span.variables, *(name for pair in hidden for name in pair), *key.instruments}
-    every = near | graph.ancestors(target)
-    names = [name for name in graph.order if name in (every if len(every) <= _MOST_VARIABLES else near)]
+    wide = near | graph.ancestors(target)
+    names = [name for name in graph.order if name in (wide if len(wide) <= _MOST_VARIABLES else near)]
     out = {(name, key.second) for name in valid or ()}
     edges = [edge for edge in _ordered(total) if edge not in out and set(edge) <= set(names)]
     edges += [(name, key.second) for name in acting]
-    return is_identified(names, edges, [pair for pair in hidden if set(pair) <= set(names)], source, target)
+    tried = [name for name in tried_in(total) if name in names]  # by lot, as it were: by what nothing else acts on
+    edges += [(f"\0set {name}", name) for name in tried]
+    every = (*(f"\0set {name}" for name in tried), *names)
+    return is_identified(every, edges, [pair for pair in hidden if set(pair) <= set(names)], source, target)
+
+
+def tried_in(total: TotalEffect) -> tuple[str, ...]:
+    """Return the first variables of pairs on the way that were set to several values in some rows."""
+    return tuple(key.first for key, _ in pairs_on_the_way(total) if key.is_tried)
 
 
 def _ordered(total: TotalEffect) -> Iterator[tuple[str, str]]:

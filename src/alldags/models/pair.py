@@ -1,7 +1,8 @@
 """From graph and data to a pair with correlated errors: which columns are in which regression, and how sure.
 
 In a pair every covariate that is not declared an instrument, or whose edge to the second variable the graph does not
-rule out, is flat in both regressions: it then says nothing about the correlation.
+rule out, is flat in both regressions: it then says nothing about the correlation. Rows in which one of the two was set
+show what acts on the other alone, without the hidden cause.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from alldags.nodes.posterior import Engine, NodePosterior
 from alldags.pairs.correlation import Correlation
 from alldags.pairs.member import MemberPosterior
 from alldags.pairs.posterior import PairPosterior
-from alldags.pairs.problem import PairProblem
+from alldags.pairs.problem import AloneRows, PairProblem
 from alldags.priors.noise import UnknownNoise
 from alldags.priors.prior import Prior
 from alldags.priors.slabs import GPrior, HyperG, ZellnerSiow
@@ -123,6 +124,19 @@ class PairKey:
         certain = (self.first,) if self.direct == 1.0 else ()
         return *certain, *others, *self.unsure
 
+    def alone(self, place: int) -> ChildData | None:
+        """Return the rows in which one of the two was set, and that show what acts on the other; None without any."""
+        shown = self.data.shown_alone
+        child, other = (self.first, self.second)[:: 1 - 2 * place]
+        found = None if shown is None else shown(child, other)
+        return found if found is not None and found.n > len(self.data.columns(self.flat)) else None
+
+    @property
+    def is_tried(self) -> bool:
+        """Whether the first variable was set to several values, so that its effect shows without the hidden cause."""
+        rows = self.alone(1)
+        return rows is not None and float(rows.scatter[rows.index[self.first], rows.index[self.first]]) > 0.0
+
     def problem(self) -> PairProblem:
         """Return the numbers of the pair."""
         others = tuple(name for name in self.later if name != self.first)
@@ -130,6 +144,7 @@ class PairKey:
         place = {name: i for i, name in enumerate(names)}
         moments = _Moments(self.rows, names, self.data.columns(self.flat))
         moments.check()
+        alone = [moments.alone(rows) for rows in (self.alone(0), self.alone(1))]
         return PairProblem(
             names=names,
             scatter=moments.scatter,
@@ -145,6 +160,7 @@ class PairKey:
             flat=moments.flat,
             flat_gram=moments.gram if moments.flat else None,
             flat_slopes=moments.slopes if moments.flat else None,
+            alone=(alone[0], alone[1]),
         )
 
     def member(self, posterior: PairPosterior, place: int, prior: Prior) -> NodePosterior:
@@ -156,10 +172,12 @@ class PairKey:
         found = MemberPosterior(posterior, place, build(self.rows, terms, prior))
         return found if terms.names == names else ParentsPosterior(found, names)
 
-    def over(self, posterior: PairPosterior, place: int, columns: tuple[str, ...], prior: Prior) -> MemberPosterior:
+    def over(
+        self, posterior: PairPosterior, place: int, columns: tuple[str, ...], prior: Prior, rows: ChildData
+    ) -> MemberPosterior:
         """Return the regression of one of the two over some columns; those that it does not have are zero."""
         terms = NodeTerms((self.first, self.second)[place], columns, (1.0,) * len(columns))
-        return MemberPosterior(posterior, place, build(self.rows, terms, prior))
+        return MemberPosterior(posterior, place, build(rows, terms, prior))
 
 
 def as_averaged(graph: CandidateGraph, data: WorkingData) -> CandidateGraph:
@@ -199,6 +217,16 @@ class _Moments:
     def _left(self) -> FloatArray:
         whole = self.rows.scatter[np.ix_(self.own, self.own)]
         return np.asarray(whole - self.rows.scatter[np.ix_(self.own, self.out)] @ self.slopes if self.flat else whole)
+
+    def alone(self, rows: ChildData | None) -> AloneRows | None:
+        """Return the same of other rows, in these units; their flat columns may be combinations of each other."""
+        if rows is None:
+            return None
+        gram, mixed = rows.scatter[np.ix_(self.out, self.out)], rows.scatter[np.ix_(self.out, self.own)]
+        slopes = np.linalg.pinv(gram, hermitian=True) @ mixed
+        left = rows.scatter[np.ix_(self.own, self.own)] - mixed.T @ slopes
+        taken = int(np.linalg.matrix_rank(gram, hermitian=True)) if self.flat else 0
+        return AloneRows(np.ascontiguousarray(left / np.outer(self.scale, self.scale)), rows.n - taken, slopes)
 
     @property
     def scale(self) -> FloatArray:

@@ -84,8 +84,9 @@ class Leaves:
         t, lam = self.points[rows, 0], self.points[rows, 1]
         wider = np.sqrt(1.0 + t**2)
         both = here[:, :, None] & here[:, None, :]
-        gram, cross, total = self._stacked(wider**2, -t / lam, 1.0 / lam**2)
-        slopes, moved, _ = self._stacked(2.0 * t * wider, -wider / lam, np.zeros(len(t)))
+        none, inner = np.zeros(len(t)), 1.0 / (lam * wider) ** 2
+        gram, cross, total = self._stacked(wider**2, -t / lam, 1.0 / lam**2, none + 1.0, inner)
+        slopes, moved, _ = self._stacked(2.0 * t * wider, -wider / lam, none, none, -2.0 * t / wider * inner)
         gram, cross = np.where(both, gram, 0.0), np.where(here, cross, 0.0)
         slopes, moved = np.where(both, slopes, 0.0), np.where(here, moved, 0.0)
         diagonal = np.arange(one.size)
@@ -96,8 +97,13 @@ class Leaves:
         left = np.maximum(total - np.einsum("li,li->l", mean, cross), 1e-15 * total)
         return mean, np.linalg.cholesky(spread) * here[:, :, None], slope, left
 
-    def _stacked(self, whole: FloatArray, mixed: FloatArray, own: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the stacked normal equations, or how they move, given what multiplies each part, shape (l,) each."""
+    def _stacked(
+        self, whole: FloatArray, mixed: FloatArray, own: FloatArray, *single: FloatArray
+    ) -> tuple[FloatArray, ...]:
+        """Return the stacked normal equations, or how they move, given what multiplies each part, shape (l,) each.
+
+        The last two are of rows that explain one variable alone.
+        """
         one, k = self.problem, len(self.problem.first)
         s, a, b = one.scatter, one.first, one.second
         gram, cross = np.empty((len(whole), one.size, one.size)), np.empty((len(whole), one.size))
@@ -107,7 +113,14 @@ class Leaves:
         gram[:, k:, k:] = own[:, None, None] * s[np.ix_(b, b)]
         cross[:, :k] = np.outer(whole, s[a, 0]) + np.outer(mixed, s[a, 1])
         cross[:, k:] = np.outer(own, s[b, 1]) + np.outer(mixed, s[b, 0])
-        return gram, cross, whole * s[0, 0] + 2.0 * mixed * s[0, 1] + own * s[1, 1]
+        total = whole * s[0, 0] + 2.0 * mixed * s[0, 1] + own * s[1, 1]
+        for place, (columns, terms) in enumerate(((a, slice(None, k)), (b, slice(k, None)))):
+            rows, times = one.alone[place], single[place]
+            if rows is not None:
+                gram[:, terms, terms] += times[:, None, None] * rows.scatter[np.ix_(columns, columns)]
+                cross[:, terms] += np.outer(times, rows.scatter[columns, place])
+                total = total + times * rows.scatter[place, place]
+        return gram, cross, total
 
     def _variances(self, rows: slice) -> FloatArray:
         """Return the prior variances of the coefficients, shape (l, K)."""
@@ -138,7 +151,7 @@ class Leaves:
     @property
     def noise(self) -> FloatArray:
         """Mean of the first variable's noise variance in each leaf, shape (L,); infinite with too few rows."""
-        freedom = 2.0 * self.problem.n - 2.0
+        freedom = 2.0 * self.problem.half - 2.0
         return np.asarray(self.left / freedom if freedom > 0 else np.full(len(self), np.inf))
 
 
