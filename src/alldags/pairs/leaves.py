@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 _TINY = 1e-10  # probability of a leaf that is left out
 _MOST = 3000  # leaves
 _CHUNK = 1000
+_PARTS = ("weight", "zeta", "start", "width", "points", "present")  # of each leaf
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +61,7 @@ class Leaves:
 
     def of(self, kept: BoolArray) -> Leaves:
         """Return some of the leaves, with the weights that they have."""
-        parts = self.weight, self.zeta, self.start, self.width, self.points, self.present
-        return Leaves(self.problem, *(part[kept] for part in parts))
+        return replace(self, **{name: getattr(self, name)[kept] for name in _PARTS})
 
     @property
     def lam(self) -> FloatArray:
@@ -157,9 +157,7 @@ class Leaves:
 
 def joined(first: Leaves, second: Leaves) -> Leaves:
     """Return the leaves of both."""
-    names = "weight", "zeta", "start", "width", "points", "present"
-    parts = (np.concatenate([getattr(first, name), getattr(second, name)]) for name in names)
-    return Leaves(first.problem, *parts)
+    return replace(first, **{name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in _PARTS})
 
 
 def leaves_of(problem: PairProblem, grid: Grid) -> Leaves:
