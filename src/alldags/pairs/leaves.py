@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -157,7 +158,8 @@ class Leaves:
 
 def joined(first: Leaves, second: Leaves) -> Leaves:
     """Return the leaves of both."""
-    return replace(first, **{name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in _PARTS})
+    parts: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in (first, second)]) for name in _PARTS}
+    return replace(first, **parts)
 
 
 def leaves_of(problem: PairProblem, grid: Grid) -> Leaves:
