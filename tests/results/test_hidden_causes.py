@@ -198,6 +198,30 @@ def test_clusters_widen_the_effect():
     assert wide.sd > 1.1 * plain.sd
 
 
+def test_rows_that_count_twice_are_rows_that_stand_there_twice():
+    table = made(n=300)
+    times = np.where(np.arange(300) % 3 == 0, 2, 1)
+    twice = {name: np.repeat(column, times) for name, column in table.items()}
+    weighed = fit(table | {"times": times}, TWO, rng=0, weights="times", robust=False).effect("x", "y")
+    assert weighed.mean == pytest.approx(fit(twice, TWO, rng=0, robust=False).effect("x", "y").mean, rel=1e-6)
+
+
+def test_weights_of_a_sample_give_the_effect_of_the_population_with_a_wider_interval():
+    """Rows with a small effect were drawn four times as often as they stand for."""
+    rng = np.random.default_rng(3)
+    table = made(n=3000, rho=0.3)
+    often = rng.random(3000) < 0.5
+    y = table["y"] - 0.4 * table["x"] * often
+    share = np.where(often, 1.0, 0.25)
+    kept = rng.random(3000) < share
+    drawn = {name: column[kept] for name, column in (table | {"y": y, "w": 1.0 / share}).items()}
+    found = fit(drawn, TWO, rng=0, weights="w", weight_kind="sampling").effect("x", "y")
+    plain = fit(drawn, TWO, rng=0, robust=False).effect("x", "y")
+    assert found.mean == pytest.approx(0.3, abs=3 * found.sd)
+    assert plain.mean < 0.24
+    assert found.sd > 1.2 * plain.sd
+
+
 def test_even_noise_is_not_widened():
     found = [fit(made(seed=seed), TWO, rng=0).effect("x", "y").uncertainty.jackknife for seed in range(4)]
     for check in found:
