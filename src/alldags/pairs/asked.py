@@ -13,11 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from alldags.kernels.pairs import LEARNED_DIRECT
 from alldags.pairs.leaves import Leaves, joined
 from alldags.pairs.posterior import PairPosterior
 from alldags.pairs.problem import WIDE_SLAB, PairProblem
-
-_DIRECT = 5  # place of the asked edge's slab in a setting
 
 
 def fit_asked(problem: PairProblem, fit: Callable[[PairProblem], PairPosterior]) -> PairPosterior:
@@ -47,7 +46,7 @@ def _without_doubt(problem: PairProblem) -> PairProblem:
 def _as_in_doubt(problem: PairProblem, leaves: Leaves) -> Leaves:
     """Return leaves of the problem without doubt as those of the problem with it: the asked term is the last again."""
     points = leaves.points.copy()
-    points[:, _DIRECT] = WIDE_SLAB
+    points[:, 2 + LEARNED_DIRECT] = WIDE_SLAB
     start = len(problem.first)
     own = np.roll(leaves.present[:, start:], -1, axis=1)
     return replace(leaves, problem=problem, points=points, present=np.hstack([leaves.present[:, :start], own]))
