@@ -27,6 +27,15 @@ from calibration.lines import fit
 
 EFFECT = 0.5
 SMALL = (0.0, 0.1)
+METHODS = (
+    "ours",
+    "least squares",
+    "two-stage",
+    "limited information",
+    "oracle",
+    "front-door formula",
+    "prior alone",
+)
 Answer = tuple[float, float, float]
 """An estimate with the ends of its 95% interval."""
 
@@ -380,7 +389,7 @@ def table(found: Sequence[Found]) -> str:
     rows = []
     for design in DESIGNS:
         own = [one for one in found if one.design == design]
-        for method in dict.fromkeys(one.method for one in own):
+        for method in sorted({one.method for one in own}, key=METHODS.index):
             some = [one for one in own if one.method == method]
             rows.append([design, method, str(len(some)), *summary(some)])
     return markdown(["design", "method", "sets", "median error", "covered", "median width", "CPU s"], rows)
@@ -422,7 +431,11 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=10_000, help="seeds below 10,000 were used for choices")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="only designs whose name holds this word")
+    parser.add_argument("--table", action="store_true", help="run nothing: write the table of all that was kept")
     options = parser.parse_args()
+    if options.table:
+        _write(keep.read(FOLDER / "districts.csv", Found))
+        return
     first, sets = options.first_seed, options.sets
     seeds = {
         design: range(first, first + (5 * sets // 2 if design == "from the prior" else sets)) for design in DESIGNS
@@ -430,10 +443,18 @@ def main() -> None:
     chosen = [design for design in DESIGNS if options.only in design]
     tasks: dict[Key, tuple[str, int]] = {(design, seed): (design, seed) for design in chosen for seed in seeds[design]}
     found = keep.run(FOLDER / "districts.csv", Found, run, tasks, n_jobs=options.n_jobs, digits=".5g")
-    text = f"{table(found)}\n\n{ranks(found)}\n\n{verdicts(found)}"
-    print(text)
+    print(text_of(found))
     if not options.only:
-        write_text(FOLDER / "districts.md", text + "\n")
+        _write(found)
+
+
+def text_of(found: Sequence[Found]) -> str:
+    """Return all results in Markdown."""
+    return f"{table(found)}\n\n{ranks(found)}\n\n{verdicts(found)}"
+
+
+def _write(found: Sequence[Found]) -> None:
+    write_text(FOLDER / "districts.md", text_of(found) + "\n")
 
 
 if __name__ == "__main__":
