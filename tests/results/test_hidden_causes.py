@@ -622,3 +622,11 @@ def test_edges_from_mediators_to_the_second_of_a_pair_are_still_certain():
 def test_graphs_that_differ_in_whether_the_asked_edge_is_in_doubt_are_refused():
     with pytest.raises(ad.AlldagsError, match="graphs that differ in what acts on 'x', 'y' do not go together"):
         fit(made(), [TWO, TWO.with_edge("x", "y", 1.0)], rng=0)
+
+
+def test_where_nothing_identifies_the_effect_its_presence_is_what_was_said_too():
+    effect = fit(made(), GRAPH.with_hidden("x", "y", 1.0), rng=0).effect("x", "y")
+    assert 0.05 < effect.probability_no_effect < 0.6
+    assert effect.notes[0].text.endswith("added to least squares; so is the probability of no effect")
+    sure = fit(made(), SURE, rng=0).effect("x", "y")
+    assert sure.notes[0].text.endswith("added to least squares")
