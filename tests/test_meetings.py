@@ -94,6 +94,13 @@ def grade(s: Study, name: str) -> Study:
     return s.having(**{name: np.clip(np.round(s.table[name]), -1, 2) + 2.0}).saying(families=named)
 
 
+def levels(s: Study, name: str) -> Study:
+    named = s.options.get("families", {}) | {name: "categorical"}
+    drawn = s.table[name] + np.random.default_rng(4).standard_normal(ROWS)
+    s = s.having(was_set=np.where(s.table["was_set"] == "first", "second", ""))  # no category is set from outside
+    return s.having(**{name: np.array(list("pqr"))[np.digitize(drawn, [-0.4, 0.6])]}).saying(families=named)
+
+
 def survival(s: Study) -> Study:
     time, until = np.exp(0.5 * s.table["y"]), np.random.default_rng(3).exponential(3.0, ROWS)
     times = s.having(y=np.minimum(time, until), seen=(time <= until) * 1.0)
@@ -146,10 +153,25 @@ OPTIONS = {
     "grade between": Option(
         lambda s: grade(s, "first"), {"ordered"}, lambda p: family(p, "first") == "ordered", keyword="first"
     ),
+    "levels": Option(
+        lambda s: levels(s, "y"),
+        {"categorical", "categories"},
+        lambda p: family(p, "y") == "categorical",
+        keyword="y",
+    ),
+    "levels between": Option(
+        lambda s: levels(s, "first"),
+        {"categorical", "categories", "categories between"},
+        lambda p: family(p, "first") == "categorical",
+        keyword="first",
+    ),
     "curves": Option(
         lambda s: s.saying(terms={"y": ["dose*age", "curve(age)"]}), {"curves"}, lambda p: "y" in p.workings.data.curved
     ),
     "impute": Option(lambda s: with_gap(s).saying(missing="impute", imputations=2), {"imputation"}, keyword="missing"),
+    "gaps of y": Option(
+        lambda s: s.having(y=np.where(np.arange(ROWS) % 9 == 0, np.nan, s.table["y"])), {"gaps"}, keyword="y"
+    ),
     "drop": Option(lambda s: with_gap(s).saying(missing="drop"), {"dropped rows"}, keyword="missing"),
     "completed": Option(lambda s: s.saying(copies=True), {"completed tables"}, keyword="table"),
     "moments": Option(lambda s: s.saying(moments=True), {"moments"}, keyword="table"),
@@ -198,7 +220,7 @@ PAIRS = [
     pair
     for pair in combinations(OPTIONS, 2)
     if len({OPTIONS[name].keyword or name for name in pair}) == 2  # two values of one keyword are no pair
-    and set(pair) != {"category", "moments"}  # moments are of numbers
+    and not ("moments" in pair and {"category", "levels", "levels between"} & set(pair))  # moments are of numbers
 ]
 LINES = {("yes/no outcome", "moments"), ("yes/no mediator", "moments")}  # all that moments can give, which is said
 
@@ -210,13 +232,23 @@ def told(names: tuple[str, ...]) -> Study:
     return found
 
 
-BESIDE_THE_PAIR = {"yes/no mediator", "amount between", "grade between", "open"}  # no business of correlated errors
+BESIDE_THE_PAIR = {
+    "levels between",
+    "yes/no mediator",
+    "amount between",
+    "grade between",
+    "open",
+}  # no business of correlated errors
 
 
 def refused(names: tuple[str, ...]) -> list[meetings.Meeting]:
     brought = set().union(*(OPTIONS[name].brings for name in names))
     if {"hidden", "graphs"} <= set(names):
         brought.add("differing pairs")
+    if {"levels between", "open"} <= set(names):
+        brought.add("categories inside")
+    if {"levels", "curves"} <= set(names):  # which are of "y"
+        brought.add("terms of levels")
     if not BESIDE_THE_PAIR.isdisjoint(names):
         brought.discard("correlated errors")
     return [meeting for pair, meeting in meetings.MEETINGS.items() if pair <= brought]
@@ -269,7 +301,7 @@ def test_every_row_is_of_known_capabilities_and_every_capability_is_walked():
     questions |= {"mediation", "products", "several mediators", "scenarios", "posterior.do", "counterfactuals"}
     questions |= {"plan", "utility function", "sensitivity", "later steps", "joint traits", "next steps"}
     questions |= {"rules of the past", "values by number", "decisions"}
-    others = {"categories inside", "turned graphs", "uneven slabs", "differing pairs"}
+    others = {"categories inside", "turned graphs", "uneven slabs", "differing pairs", "terms of levels"}
     assert meetings.CAPABILITIES.keys() - walked - questions == others
 
 

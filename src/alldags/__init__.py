@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from alldags.data.moments import Moments, read_moments
     from alldags.effects.hidden.strength import Strength
     from alldags.errors import AlldagsError, AlldagsWarning
+    from alldags.families.categorical import Categorical
     from alldags.families.count import Poisson
     from alldags.families.gamma import Gamma
     from alldags.families.log_normal import LogNormal
@@ -48,6 +49,7 @@ _HOME = {
     "AlldagsWarning": "alldags.errors",
     "Bernoulli": "alldags.families.yes_no",
     "CandidateGraph": "alldags.graph.candidate",
+    "Categorical": "alldags.families.categorical",
     "Effect": "alldags.results.effect",
     "Gamma": "alldags.families.gamma",
     "Imputed": "alldags.data.imputed",
@@ -78,6 +80,7 @@ __all__ = [
     "AlldagsWarning",
     "Bernoulli",
     "CandidateGraph",
+    "Categorical",
     "Effect",
     "Gamma",
     "Imputed",

@@ -36,7 +36,7 @@ from alldags.models.capabilities import model_asks, open_categories
 from alldags.models.categories import check_same_causes
 from alldags.models.components import turned
 from alldags.models.curved import wanted_terms, with_terms
-from alldags.models.families import Families, Opened, with_families, with_families_of, without_tails
+from alldags.models.families import Families, Opened, said_categories, with_families, with_families_of, without_tails
 from alldags.models.gaps import GraphCompleter
 from alldags.models.pair import check_pairs
 from alldags.models.timed import Intercepts, Timing, timed
@@ -118,11 +118,13 @@ def fit(
         as many levels as it has codes. Columns of words, and what a frame itself calls a category, need not be named.
     families
         ``"auto"``: an outcome or mediator with values 0 and 1 is yes/no, and effects on it are differences of
-        probability. A mapping names families, ``{"death": "bernoulli", "visits": "poisson", "cost": "gamma"}`` (or
-        ``"lognormal"``, ``"ordered"`` for grades, ``"student"`` for heavy tails), or `Poisson` with its offset,
-        `Student` with its degrees of freedom, `Ordered` with scores, `Survival` with the column of its events; what it
-        does not name is as under ``"auto"``. ``"normal"``: straight lines through all. Where a yes/no one would not go
-        with something else, ``"auto"`` is refused.
+        probability; the levels of a category that something may act on have probabilities (``"categorical"``), where
+        that goes with all else. Whole numbers stay numbers. A mapping names families, ``{"death": "bernoulli",
+        "visits": "poisson", "cost": "gamma"}`` (or ``"lognormal"``, ``"ordered"`` for grades, ``"categorical"`` for
+        levels without an order, ``"student"`` for heavy tails), or `Poisson` with its offset, `Student` with its
+        degrees of freedom, `Ordered` with scores, `Categorical` with a level, `Survival` with the column of its events;
+        what it does not name is as under ``"auto"``. ``"normal"``: straight lines through all. Where a yes/no one would
+        not go with something else, ``"auto"`` is refused.
     terms
         Beside straight lines: ``"auto"`` averages over curves and effects that differ between rows, on the way of any
         effect asked for, wherever rows are at hand and it goes with all else; if not, a note says why. A mapping names
@@ -206,9 +208,10 @@ def fit(
         fit.__kwdefaults__ or {},
     )  # fmt: skip
     graphs = as_graphs(graph)
-    shares = _weights(graph_weights, len(graphs))
+    shares, levelled = _weights(graph_weights, len(graphs)), said_categories(families, graphs[0].variables)
     prior = Prior() if prior is None else prior
     _check_options(prior, n_jobs, {"progress": progress, "robust": robust})
+    categories = (*categories, *(name for name in levelled if name not in categories)) if levelled else categories
     options = RowOptions(
         missing, imputations, auxiliary, interventions, weights, weight_kind, cluster, fixed_effects, categories
     )
@@ -231,11 +234,10 @@ def fit(
     levels = categories_of(tables.levels)
     met = {**met, **tables.asked, **open_categories(levels, graphs)}
     meetings.check(met)
-    check_same_causes(levels, graphs)
+    check_same_causes(levels.keys() - set(levelled), graphs)
     columns = coded_columns(variables, tables.levels)
     data = working_tables(parts, prior, columns, tables.levels)
-    seen = tables.seen and replace(tables.seen, randomized=lots)
-    data[0] = replace(data[0], seen=seen)
+    data[0] = replace(data[0], seen=(seen := tables.seen and replace(tables.seen, randomized=lots)))
     source = partial(_opened, table, names, variables, categories)
     marked = partial(marked_rows, options=options, variables=columns, targets=parts[0].targets)
     opened = Opened(source, missing == "drop", tables.asked, marked, _within(parts[0], tables.factors))

@@ -83,6 +83,13 @@ KINDS: dict[str, Kind] = {
     ),
     "student": Kind("the heavy tails of {names}", "use normal noise", "mean", "heavy-tailed", "a number"),
     "ordered": Kind("the grade{s} {names}", _LINES, "log-odds", "cumulative logistic", "a grade ({rows:,.0f} rows)"),
+    "categorical": Kind(
+        "the levels of {names}",
+        "leave out the edges into it",
+        "log-odds",
+        "multinomial logistic",
+        "a category ({rows:,.0f} rows)",
+    ),
     "lognormal": Kind("the amount{s} {names}", _LINES, "log mean", "log-normal", "a positive amount (log-normal)"),
     "gamma": Kind("the amount{s} {names}", _LINES, "log mean", "gamma", "a positive amount (gamma)"),
 }

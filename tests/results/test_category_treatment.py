@@ -153,7 +153,8 @@ def test_a_cause_drives_the_arm_with_the_same_probability_whatever_the_order_of_
 
 def test_a_cause_of_all_columns_is_weighed_as_a_regression_of_all_columns_at_once():
     table = world(5, 60)
-    posterior = fitted(table, graph=ad.CandidateGraph.from_tiers([["age"], ["arm"], ["y"]], 0.3), prior=ad.Prior.v01())
+    graph = ad.CandidateGraph.from_tiers([["age"], ["arm"], ["y"]], 0.3)
+    posterior = fitted(table, graph=graph, prior=ad.Prior.v01(), families="normal")
     columns = columns_of(np.asarray(table["arm"]))
     age = columns_of(np.asarray(table["age"]))[:, 0]
     n, (shape, rate) = columns.shape[1] * (len(age) - 1), (0.0, 0.0)
@@ -366,7 +367,7 @@ def test_least_squares_beside_it_is_that_of_dummies():
 )
 def test_mistakes_are_named(ask, words):
     with pytest.raises(AlldagsError, match=words):
-        ask(fitted(world()).effect("arm", "y"))
+        ask(fitted(world(), families="normal").effect("arm", "y"))
 
 
 def test_graphs_must_agree_on_the_causes_of_a_category():
@@ -379,7 +380,7 @@ def test_graphs_must_agree_on_the_causes_of_a_category():
 
 
 def test_effects_of_all_on_all_say_nothing_through_a_category():
-    found = fitted(world()).effects(link=0)
+    found = fitted(world(), families="normal").effects(link=0)
     assert np.isnan(found["age", "y"])
     assert np.isfinite(found["m", "y"])
 

@@ -228,7 +228,7 @@ def test_what_is_not_known_of_a_censored_time_is_not_said():
     found = effect()
     assert found.checks.least_squares is None
     assert "least squares" not in str(found)
-    with pytest.raises(ad.AlldagsError, match="would take times of censored rows for those of events"):
+    with pytest.raises(ad.AlldagsError, match="no straight line goes through 'time', which is not known"):
         found.checks.straight_line  # noqa: B018
     with pytest.raises(ad.AlldagsError, match="shares of variance, which a censored time does not have; use"):
         found.sensitivity()

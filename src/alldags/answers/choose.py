@@ -52,7 +52,7 @@ def natural_question(workings: Workings, treatment: str, outcome: str, over: Any
         check_other(workings, question, reached)
     elif not (isinstance(over, str) and over in ("sample", "population")):
         question.chosen(rows_at_hand(workings))  # refuses what picks no rows
-    for name in reached & workings.data.categories.keys():
+    for name in (reached & workings.data.categories.keys()) - workings.data.families.keys():
         raise category_between(name, treatment, outcome)
     if is_category(workings.data, question):
         for model in workings.models.items:

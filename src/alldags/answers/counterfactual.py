@@ -41,7 +41,8 @@ def counterfactuals(effect: HeldEffect, rows: Any, values: Sequence[float], leve
     level
         Probability that each interval holds.
     """
-    meetings.check({"counterfactuals": (), **outcome_asks(effect.posterior.workings.data, effect.outcome)})
+    asked = outcome_asks(effect.posterior.workings.data, effect.outcome, effect.workings.reached)
+    meetings.check({"counterfactuals": (), **asked})
     known, numbers, is_fitted = _known(effect, rows)
     check_memory(8.0 * known.count * effect.answer.size, f"{known.count:,} rows", "ask for fewer rows at a time")
     found: dict[str, list[Any]] = {

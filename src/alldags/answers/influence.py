@@ -33,10 +33,11 @@ def _influences(
     child: str, sample: NodeSample, values: FloatArray, mean: float, sd: float
 ) -> list[tuple[str, str, float, float, float, float, float, float]]:
     found = []
-    node = sample.node
+    node, slopes = sample.node, sample.slopes()
     inclusion = np.ones(len(node.parents)) if node.inclusion is None else node.inclusion
     for place in np.flatnonzero(~node.certain):
-        there = (sample.coefficients[:, sample.columns.members(node.parents[place])] != 0.0).any(axis=1)
+        own = slopes[..., sample.columns.members(node.parents[place])] != 0.0
+        there = own.any(axis=-1).reshape(-1, sample.size).any(axis=0)
         p = float(inclusion[place])
         present, absent = means_given(values, there, mean, p)
         removed = p * (1 - p) * (present - absent) ** 2 / sd**2 if sd > 0 and not math.isnan(present - absent) else 0.0

@@ -110,6 +110,9 @@ class NewWorlds:
             return setting.values(self.rows, name, lambda other: self._value(world, other, known))
         if variable not in self._nodes:
             return np.asarray(self.rows.rows.values[name][:, None])
+        if variable != name:
+            code, place = self._value(world, variable, known), self.rows.data.categories[variable].index(name)
+            return np.asarray(self.rows.data.levels[variable].values[code.astype(np.int64), place])
         of, family = self._nodes[name], self._family(name)
         if family is None:
             return np.asarray(self._last(world, name, known) + of.unit * self._noise(world, of, known))
@@ -154,17 +157,17 @@ class NewWorlds:
 
     def _predictor(self, world: World, of: Regressed, known: _Known) -> FloatArray:
         """Return a predictor, shape (rows, draws): columns of covariates at once, those of all else one by one."""
-        theta = of.coefficients[self.block]
+        theta = of.slopes(self.block)
         moved = np.array([not self._stays(world, of.child, column.variables) for column in of.columns.made], dtype=bool)
         still = of.columns.taken(~moved)
         design = still.of(RowValues(self.rows.rows.values)) if len(still) else np.zeros((self.rows.count, 0))
-        eta = design @ theta[:, 1:][:, ~moved].T + theta[:, 0]
+        eta = design @ np.swapaxes(theta[..., 1:][..., ~moved], -1, -2) + theta[..., None, :, 0]
         for place in np.flatnonzero(moved).tolist():
-            slope = theta[:, 1 + place] / of.columns.scale[place]
-            there = np.flatnonzero(slope)
+            slope = theta[..., 1 + place] / of.columns.scale[place]
+            there = np.flatnonzero(slope.reshape(-1, self._size).any(axis=0))
             if there.size:
                 moved_to = self._column(world, of, place, known, there) - of.columns.center[place]
-                eta[:, there] += moved_to * slope[there]
+                eta[..., there] += moved_to * slope[..., None, there]
         return eta
 
     def _stays(self, world: World, child: str, causes: tuple[str, ...]) -> bool:

@@ -85,6 +85,24 @@ class NodeSample:
         """Return what the family has apart from its predictor, in some draws, shape (m, draws)."""
         return apart(self.variance[block], None if self.beside is None else self.beside[block])
 
+    @property
+    def several(self) -> tuple[int, ...]:
+        """The number of predictors, if there are several."""
+        return () if self.family is None or self.family.predictors == 1 else (self.family.predictors,)
+
+    def slopes(self, block: slice = slice(None)) -> FloatArray:
+        """Return the coefficients of some draws, shape (draws, k); with several predictors, these come first."""
+        own = self.coefficients[block]
+        return own if self.family is None else self.family.by_predictor(own)
+
+    def predictor(self, design: FloatArray, block: slice = slice(None)) -> FloatArray:
+        """Return the predictor, shape (rows, draws), at columns (rows, k); with several, these come first."""
+        eta = design @ np.swapaxes(self.slopes(block), -1, -2)
+        beside = None if self.beside is None else self.beside[block]
+        first = self.intercept[block]
+        eta += first if self.family is None else self.family.intercepts(first, beside)[..., None, :]
+        return np.asarray(eta)
+
     def first(self, size: int) -> NodeSample:
         """Return the first draws."""
         beside = None if self.beside is None else self.beside[:size]

@@ -68,7 +68,7 @@ def is_word(over: Any) -> bool:
 def query_mask(query: str, table: RowTable, data: WorkingData) -> BoolArray:
     """Return which rows of a table a condition holds for, shape (rows,)."""
     within = {column for columns in data.categories.values() for column in columns}
-    names = (*(name for name in table.columns.names if name not in within), *data.categories)
+    names = tuple(dict.fromkeys((*(name for name in table.columns.names if name not in within), *data.categories)))
     mask = rows_where(query, names, lambda name: as_given(name, table, data))
     if not mask.any():
         raise AlldagsError(f"over={query!r} holds for no row at all")

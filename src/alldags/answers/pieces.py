@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from alldags.answers.joint import Joint
 from alldags.answers.regressed import Regressed
+from alldags.answers.seen import Seen, SeenLevels, seen_levels
 from alldags.columns.base import Columns, RowValues
 from alldags.columns.rows import Rows
 from alldags.data.batches import Marks, RowTable
@@ -23,6 +24,7 @@ from alldags.data.record import MomentsRecord
 from alldags.data.rows import RowGroups
 from alldags.effects.jackknife import Moves
 from alldags.families.base import Batch, Draws
+from alldags.families.categorical import Categorical
 from alldags.typing import BoolArray, FloatArray, IntArray
 
 _MOST_LEVERAGE = 0.5  # a row is taken for at most twice what it is: where one alone carries a column, it shows no noise
@@ -68,7 +70,8 @@ class Answering:
     def over(self, columns: Columns) -> Answering:
         """Return the same over more columns; those that are not here have no coefficient."""
         place = {name: 1 + i for i, name in enumerate(columns.names)}
-        places, p = np.array([0, *(place[name] for name in self.of.columns.names)]), 1 + len(columns)
+        places, m = np.array([0, *(place[name] for name in self.of.columns.names)]), self.of.predictors
+        places, p = (places[:, None] * m + np.arange(m)).ravel(), (1 + len(columns)) * m
         of = replace(self.of, columns=columns, coefficients=np.zeros((0, p)))
         vector, matrix = (places,), np.ix_(places, places)
         return Answering(
@@ -201,12 +204,11 @@ def row_moves(found: Sequence[Answering], table: RowTable, clusters: int = 0) ->
 def _row_moves(item: Answering, table: RowTable) -> tuple[FloatArray, float]:
     """Return the moves by way of one child, shape (2, rows), and the sum of squares that its noise would give."""
     found, expected = [], 0.0
-    for rows, weight, (psi, slope, information, spread) in _looked_at(item, table):
-        expected += float(weight @ (slope**2 * information))
-        inside = (information * spread + item.of.share) * (weight if table.marks.effective else 1.0)
+    for _, weight, seen in _looked_at(item, table):
+        expected += float(weight @ seen.square)
+        inside = (seen.inside + item.of.share) * (weight if table.marks.effective else 1.0)
         count = weight if table.marks.effective else np.sqrt(weight)
-        found.append(psi * count / _left(inside))
-        del rows
+        found.append(seen.psi * count / _left(inside))
     return np.concatenate(found, axis=1), expected
 
 
@@ -219,11 +221,12 @@ def _clustered(item: Answering, table: RowTable, count: int) -> tuple[FloatArray
     """Return the moves of clusters by way of one child, shape (2, clusters), and what its noise would give."""
     assert table.marks.cluster is not None
     psi, products, squares = np.zeros((2, count)), np.zeros((count, len(item.slope))), np.zeros(count)
-    for rows, weight, (moved, slope, information, _) in _looked_at(item, table):
+    for rows, weight, seen in _looked_at(item, table):
         places = rows.values[table.marks.cluster].astype(np.int64)
-        psi += np.array([np.bincount(places, half * weight, count) for half in moved])
-        squares += np.bincount(places, weight * information * slope**2, count)
-        np.add.at(products, places, _design(item, rows) * (weight * information * slope)[:, None])
+        psi += np.array([np.bincount(places, half * weight, count) for half in seen.psi])
+        square, product = seen.weighed(weight, _design(item, rows))
+        squares += np.bincount(places, square, count)
+        np.add.at(products, places, product)
     return psi / np.sqrt(_left(_leverage(item, products, squares))), float(squares.sum())
 
 
@@ -238,10 +241,7 @@ def _leverage(item: Answering, products: FloatArray, squares: FloatArray) -> Flo
     return np.divide(_forms(spread, products), squares, out=np.zeros(len(squares)), where=squares > 0)
 
 
-_Looked: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-
-
-def _looked_at(item: Answering, table: RowTable) -> Iterator[tuple[RowValues, FloatArray, _Looked]]:
+def _looked_at(item: Answering, table: RowTable) -> Iterator[tuple[RowValues, FloatArray, Seen | SeenLevels]]:
     """Yield batches of rows, how much each counts, and what `_of_rows` says of them."""
     weigh = _weigher(item.of, table)
     for batch in Rows(table).batches():
@@ -274,22 +274,32 @@ def _weights(of: Regressed, marks: Marks, rows: RowValues) -> FloatArray:
 
 def design_and_information(item: Answering, rows: RowValues) -> tuple[FloatArray, FloatArray]:
     """Return a one and the columns of some rows, shape (rows, p), and what each row says of its predictor."""
-    _, _, information, _ = _of_rows(item, rows)
-    return _design(item, rows), np.maximum(information, 0.0)
+    seen = _of_rows(item, rows)
+    return _design(item, rows), np.maximum(seen.information, 0.0)
 
 
-def _of_rows(item: Answering, rows: RowValues) -> _Looked:
-    """Return moves (2, rows), and slope, information and variance of the rows' predictors, shape (rows,) each."""
+def _of_rows(item: Answering, rows: RowValues) -> Seen | SeenLevels:
+    """Return what some rows say of the effect."""
     design = _design(item, rows)
+    if item.of.predictors > 1:
+        return _of_levels(item, design, rows.values[item.of.child])
     slope, mean = design @ item.slope, design @ item.mean
     spread = np.maximum(_forms(item.square, design) - mean**2, 0.0)
     child = (rows.values[item.of.child] - item.of.center) / item.of.unit
     if item.of.family is not None:
         psi, information = _expanded(item, rows, design, child, mean, spread)
-        return psi, slope, information, spread
+        return Seen(psi, slope, information, spread)
     second = item.of.arm(rows)
     arm = np.zeros(rows.count, dtype=np.int64) if second is None else second.astype(np.int64)
-    return _normal(item, design, child, arm), slope, item.information[arm], spread
+    return Seen(_normal(item, design, child, arm), slope, item.information[arm], spread)
+
+
+def _of_levels(item: Answering, design: FloatArray, child: FloatArray) -> SeenLevels:
+    """Return the same of rows of a category."""
+    assert isinstance(item.of.family, Categorical)
+    return seen_levels(
+        item.of.family, design, child, item.mean, item.square, item.slope, item.first[:, 0], item.second[:, 0]
+    )
 
 
 def _normal(item: Answering, design: FloatArray, child: FloatArray, arm: IntArray) -> FloatArray:

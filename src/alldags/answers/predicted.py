@@ -12,7 +12,6 @@ from alldags.answers.rows_given import OtherRows
 from alldags.answers.scenario import ScenarioAnswer
 from alldags.answers.worlds import world_blocks
 from alldags.columns.base import RowValues
-from alldags.families.yes_no import Bernoulli
 from alldags.memory import check_memory
 from alldags.models.fitted import FittedGraph
 from alldags.show.table import Table
@@ -24,8 +23,8 @@ _DRAWS = 2000
 def predictions(answer: ScenarioAnswer, level: float) -> Table:
     """Return the outcome of each row of another table in the first scenario.
 
-    Means, standard deviations and intervals are of single rows' outcomes, with their noise; of a yes/no outcome they
-    are of its probability.
+    Means, standard deviations and intervals are of single rows' outcomes, with their noise; of a yes/no outcome, or
+    a level, they are of its probability.
     """
     other = answer.over
     assert isinstance(other, OtherRows)
@@ -47,9 +46,10 @@ def _drawn(
     values, count = new.values()
     levels = {name: rng.random((count, size)) for name in nodes}
     rows, drawn = PushedRows(RowValues(values), model.data, levels), new.draws(samples, rng)
-    yes_no = isinstance(model.data.families.get(answer.outcome), Bernoulli)
+    family = model.data.families.get(answer.outcome)
+    chance = family is not None and family.measure == "risk"
     parts = []
     for block in world_blocks(count, samples):
         worlds = NewWorlds(rows, drawn, block)
-        parts.append((worlds.mean if yes_no else worlds.value)(answer.worlds[0], answer.outcome))
+        parts.append((worlds.mean if chance else worlds.value)(answer.worlds[0], answer.outcome))
     return np.concatenate(parts, axis=1)

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from alldags import meetings
 from alldags.answers.comparison import Comparison
 from alldags.answers.controls import controlled_mean, shared_variance
 from alldags.answers.forward import forward_mean, is_linear
@@ -18,6 +19,7 @@ from alldags.answers.response import Outcomes, Response
 from alldags.columns.base import RowValues
 from alldags.effects.total import TotalEffect
 from alldags.graph.hidden import pair_with
+from alldags.models.capabilities import outcome_asks
 from alldags.models.mixture import Mixture, shuffled
 from alldags.models.workings import fresh_stream
 from alldags.typing import FloatArray
@@ -78,11 +80,15 @@ class PushedAnswer:
             "modifiers": "probability.modifiers() needs an effect that goes through no other variables; fit with terms",
             "structures": f"structures are of curves in the outcome's own regression; see {option('terms', 'auto')}",
         }
-        if not self.responses.items[0].model.data.has_values(self.question.outcome):
+        family = self.responses.items[0].model.data.families.get(self.question.outcome)
+        if family is not None and not family.complete:
             found["sensitivity"] = (
                 "a hidden cause is measured by shares of variance, which a censored time does not have; use "
                 "on('hazard ratio'), and how far from one it is"
             )
+        reached = {name for one in self.responses.items for name in one.span.reached}
+        if levels := outcome_asks(self.responses.items[0].model.data, "", reached):
+            found["sensitivity"] = str(meetings.refusal("categorical", "sensitivity", levels))
         if self.bends:
             lines = "a curve has no coefficients to multiply along paths; see mediation() and along()"
             found |= {"paths": lines, "log odds": lines}

@@ -31,7 +31,8 @@ class Regressed:
     columns
         What it is regressed on, k of them.
     coefficients
-        Intercept first, at the means of the columns, in working units, shape (draws, k + 1).
+        Intercept first, at the means of the columns, in working units, shape (draws, k + 1); with several predictors
+        those of one column, and the intercepts, are side by side.
     precision
         Of the noise, shape (arms, draws); one arm, unless both arms of a treatment have noise of their own.
     center, unit
@@ -72,6 +73,16 @@ class Regressed:
         return apart(1.0 / self.precision[0], self.beside)
 
     @property
+    def predictors(self) -> int:
+        """How many predictors there are."""
+        return 1 if self.family is None else self.family.predictors
+
+    def slopes(self, block: slice) -> FloatArray:
+        """Return the coefficients of some draws, shape (draws, k + 1); with several predictors, these come first."""
+        own = self.coefficients[block]
+        return own if self.family is None else self.family.by_predictor(own)
+
+    @property
     def is_straight(self) -> bool:
         """Whether moments of rows determine its log-likelihood."""
         return self.family is None and self.curved is None
@@ -97,9 +108,10 @@ def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
     """Return draws of one node as those of a regression."""
     data = model.data
     family = data.model(child).family if sample.family is None else sample.family
-    place = data.pooled.index[child]
-    unit = float(data.scale[place])
-    center, own = (float(data.pooled.mean[place]) * unit, unit) if family is None or family.is_line else (0.0, 1.0)
+    center, own = 0.0, 1.0
+    if family is None or family.is_line:
+        own = data.column_scale(child)
+        center = float(data.pooled.mean[data.pooled.index[child]]) * own
     if isinstance(sample.node, CurvedPosterior):
         return _of_curved(child, sample, family, center if family is not None else sample.node.found.center, own)
     if family is None:
@@ -107,6 +119,9 @@ def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
         assert isinstance(known, NodePosterior)
         share, origin = known.intercept_share, known.problem.origin
         return straight_regression(child, sample.columns, sample.coefficients, sample.variance, origin, share, data)
+    if sample.several:
+        both = np.column_stack([family.intercepts(sample.intercept, sample.beside).T, sample.coefficients])
+        return Regressed(child, family, sample.columns, both, np.ones((1, sample.size)), center, own)
     both = np.column_stack([sample.intercept, sample.coefficients])
     precision = 1.0 / sample.variance[None]
     return Regressed(child, family, sample.columns, both, precision, center, own, beside=sample.beside)

@@ -11,9 +11,11 @@ import numpy as np
 from alldags.answers.at_once import goes_at_once, sums_at_once
 from alldags.answers.comparison import Comparison
 from alldags.answers.nodes import Samples, sample_nodes
-from alldags.answers.push import Push, PushedRows, blocks
+from alldags.answers.push import Moves, Push, PushedRows, blocks
 from alldags.answers.question import Target
 from alldags.answers.route import Route, route_of
+from alldags.answers.world import both_worlds
+from alldags.answers.worlds import Worlds
 from alldags.columns.base import RowValues
 from alldags.columns.rows import Rows
 from alldags.effects.span import Span
@@ -83,7 +85,7 @@ class Response:
         """Return where a push has to stop."""
         data, variables = self.model.data, self.span.variables
         entries = data.columns(variables[:1])
-        scale = {name: data.column_scale(name) for name in (*entries, *variables[1:])}
+        scale = {name: data.scale_of(name) for name in variables[1:]} | {one: data.column_scale(one) for one in entries}
         return route_of(variables, samples, scale, entries=entries, drawn=drawn)
 
     @property
@@ -101,7 +103,7 @@ class Response:
     def observed(self, change: Callable[[Any], Any]) -> float:
         """Return the mean outcome of the rows as they are; `change` is made to the outcome's family, if it has one."""
         family, batches = self.model.data.families.get(self.outcome), list(self.batches())
-        if family is not None and not family.complete:
+        if family is not None and not self.model.data.has_values(self.outcome):
             names = (self.outcome, *family.reads)
             every = {name: np.concatenate([rows.rows.values[name] for rows in batches]) for name in names}
             weights = [np.ones(rows.count) if rows.weight is None else rows.weight for rows in batches]
@@ -134,17 +136,33 @@ class Response:
         sums, total, count = np.zeros((4, size)), 0.0, 0
         for rows in self.batches():
             total, count = total + rows.total, count + rows.count
-            if goes_at_once(route, samples):
+            if goes_at_once(route, samples) and not samples[route.target].several:
                 sums += sums_at_once(rows, samples, route, comparison)
                 continue
             moves = rows.moves(route.source, comparison)
             for block in blocks(rows.count, size, route):
-                low, high = Push(rows, samples, route, block).both(*moves)
+                low, high = self._at_both(rows, samples, route, block, comparison, moves)
                 gap = low if comparison.is_level else high - low
-                parts = (low, high, gap, gap**2)
+                parts = (low, high, gap, _square(gap))
                 sums[:, block] += np.array([rows.sums(part) for part in parts])
         low, high, gap, square = sums / total
-        return Outcomes(low, high, np.maximum(square - gap**2, 0.0) / count)
+        return Outcomes(low, high, np.maximum(square - _square(gap), 0.0) / count)
+
+    def _at_both(
+        self,
+        rows: PushedRows,
+        samples: Samples,
+        route: Route,
+        block: slice,
+        comparison: Comparison,
+        moves: tuple[Moves, Moves],
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the mean outcome under both values, shape (rows, draws) each; levels of categories by worlds."""
+        if not any(sample.several for sample in samples.values()):
+            return Push(rows, samples, route, block).both(*moves)
+        worlds = Worlds(rows, samples, block)
+        low, high = (worlds.mean(world, self.outcome) for world in both_worlds(route.source, comparison))
+        return low, high
 
     def batches(self) -> Iterator[PushedRows]:
         """Yield the rows that are asked about."""
@@ -160,7 +178,7 @@ class Response:
         route, own = self.route(samples), self.pushed_rows(rows, 0)
         moves, found = own.moves(route.source, comparison), np.empty((size, rows.count))
         for block in blocks(rows.count, size, route):
-            low, high = Push(own, samples, route, block).both(*moves)
+            low, high = self._at_both(own, samples, route, block, comparison, moves)
             found[block] = (high - low).T
         return found
 
@@ -196,6 +214,12 @@ def rows_asked(
             yield PushedRows(
                 own, model.data, _uniforms(seed, stop, own.count, drawn), weight, folds_of(model, nodes, own)
             )
+
+
+def _square(values: FloatArray) -> FloatArray:
+    """Return squares, infinite where an exponential was followed far outside the data."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values**2)
 
 
 def _uniforms(seed: int, start: int, count: int, names: Sequence[str]) -> dict[str, FloatArray]:

@@ -132,7 +132,7 @@ class ScenarioAnswer:
         data = self.workings.data
         meetings.check({"posterior.do": (), **outcome_asks(data, self.outcome)})
         for model in self.workings.models.items:
-            for name in self._below(model) & data.categories.keys():
+            for name in (self._below(model) & data.categories.keys()) - data.families.keys():
                 raise category_between(name, self.variables[0], self.outcome)
         asks = self.asks
         if len(self.variables) == 1 and "hidden causes" in asks:

@@ -12,7 +12,6 @@ from alldags.answers.scenario import ScenarioAnswer
 from alldags.answers.worlds import Worlds, world_blocks
 from alldags.columns.base import RowValues
 from alldags.effects.new_unit import Done, OutcomeDraws, YesNoOutcome
-from alldags.families.yes_no import Bernoulli
 from alldags.models.fitted import FittedGraph
 from alldags.typing import FloatArray, IntArray
 
@@ -22,7 +21,8 @@ _DRAWS = 4000
 
 def scenario_unit(answer: ScenarioAnswer, words: Done) -> OutcomeDraws | YesNoOutcome:
     """Return the outcome of a unit like a random one of the rows in the first scenario."""
-    if isinstance(answer.workings.data.families.get(answer.outcome), Bernoulli):
+    asked = answer.workings.data.families.get(answer.outcome)
+    if asked is not None and asked.measure == "risk":
         return YesNoOutcome(words, float(np.clip(answer.draws((1.0,)).mean(), 0.0, 1.0)))
     answer.prepare()
     drawn = answer.models.draw(_DRAWS, answer.workings.stream(), lambda *asked: _units(answer, *asked))

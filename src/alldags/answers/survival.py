@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from alldags.families.survival import Survival
 from alldags.models.workings import Workings
 from alldags.typing import FloatArray
 
-Change = Callable[[Survival], Survival]
+Change = Callable[[Any], Any]
+"""From the outcome's family to one with another mean."""
 _VALUES = 1e7  # rows times draws for each of several times
 
 
@@ -33,7 +35,7 @@ def levels(
     Parameters
     ----------
     answer
-        To the effect on a survival time.
+        To the effect on an outcome with several means: a survival time, or levels.
     workings
         Of the posterior.
     change
@@ -70,7 +72,6 @@ def _drawn(
 
 def _changed(samples: Samples, outcome: str, change: Change) -> Samples:
     own = samples[outcome]
-    assert isinstance(own.family, Survival)
     return {**samples, outcome: replace(own, family=change(own.family))}
 
 

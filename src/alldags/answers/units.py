@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from alldags.answers.comparison import Comparison
@@ -9,6 +11,8 @@ from alldags.answers.new_rows import NewResponse
 from alldags.answers.push import Push, PushedRows, blocks
 from alldags.answers.question import Target
 from alldags.answers.response import Response
+from alldags.answers.world import Value, World
+from alldags.answers.worlds import Worlds
 from alldags.effects.total import TotalEffect
 from alldags.models.mixture import Mixture
 from alldags.typing import FloatArray, IntArray
@@ -57,8 +61,13 @@ def _of_batch(response: Response, batch: PushedRows, x: float, size: int, rng: n
     (moved, _), found = part.moves(route.source, Comparison(x, x)), np.empty(size)
     target = samples[route.target]
     for block in blocks(part.count, size, route):
-        push = Push(part, samples, route, block)
-        values = push.both(moved, moved)[0] if target.family is None else push.predictor(moved)
+        if any(sample.several for sample in samples.values()):
+            worlds, world = Worlds(part, samples, block), World({route.source: Value(x)})
+            is_line = target.family is None
+            values = (partial(worlds.mean, drawn=True) if is_line else worlds.predictor)(world, route.target)
+        else:
+            push = Push(part, samples, route, block)
+            values = push.both(moved, moved)[0] if target.family is None else push.predictor(moved)
         found[block] = _picked(values, own[block])
     return found if target.family is None else target.family.draw(found, rng.random(size), target.apart())
 

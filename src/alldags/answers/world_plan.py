@@ -76,6 +76,8 @@ class Plan:
             setting = world.settings.get(variable)
             if setting is not None:
                 self._set(world, variable, setting)
+            elif variable in self._rows.data.categories and variable in self._samples:
+                self._to_levels(Copy(world, variable))
             elif variable in self._samples:
                 self._known[copy] = self._carried(copy)
             else:
@@ -92,6 +94,17 @@ class Plan:
             self.stops.append(copy)
             self._known[copy] = {copy: np.ones(1)}
 
+    def _to_levels(self, copy: Copy) -> None:
+        """Stop at a category that follows from its causes: all of its columns move together."""
+        predictor = self._predictor(copy.world, copy.column)
+        stays = predictor.stays and not copy.world.afresh
+        for column in self._rows.data.categories[copy.column]:
+            self._known[Copy(copy.world, column)] = {} if stays else {Copy(copy.world, column): np.ones(1)}
+        if not stays:
+            self.stops.append(copy)
+            self.predictors[copy] = predictor
+            self.not_normal.add(copy.column)
+
     def _carried(self, copy: Copy) -> Slopes:
         """Return the move of a variable that follows from its causes; of a stop, itself."""
         predictor = self._predictor(copy.world, copy.column)
@@ -106,17 +119,17 @@ class Plan:
 
     def _predictor(self, world: World, name: str) -> Predictor:
         sample = self._samples[name]
-        slopes: Slopes = {}
+        own, slopes = sample.slopes(self._block), Slopes()
         bent = list[int]()
         for place, column in enumerate(sample.columns.made):
             moved = self._moved_by(world, name, column.variables)
-            if not moved or not sample.coefficients[self._block, place].any():
+            if not moved or not own[..., place].any():
                 continue
             if not isinstance(column, Line | Level):
                 bent.append(place)
                 continue
             unit = self._rows.data.column_scale(column.name) / float(sample.columns.scale[place])
-            slope = sample.coefficients[self._block, place] * unit
+            slope = own[..., place] * unit
             for one, by in self.slopes(world.of(name, moved[0]), moved[0], column.name).items():
                 slopes[one] = slopes[one] + slope * by if one in slopes else slope * by
         return Predictor(slopes, np.array(bent, dtype=np.int64))

@@ -7,6 +7,7 @@ is averaged over; a last one is its mean. What nothing set can act on stays as i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -20,6 +21,7 @@ from alldags.answers.world_plan import Copy, Plan, Predictor, Slopes
 from alldags.columns.levels import Level
 from alldags.columns.line import Line
 from alldags.families.base import Family
+from alldags.families.categorical import Categorical
 from alldags.families.yes_no import Bernoulli
 from alldags.typing import FloatArray, IntArray
 
@@ -133,6 +135,14 @@ class Worlds:
         if ahead == len(plan.stops):
             return last(before)
         copy = plan.stops[ahead]
+        family = self._family(copy.column)
+        if family is not None and family.takes_levels:
+            shares = self._shares(plan, copy, before)
+            each = (
+                share * self._over(plan, ahead + 1, before | self._moved_to_level(copy, code), True, last)
+                for share, code in zip(shares, np.arange(len(shares))[:, None, None], strict=True)
+            )
+            return np.asarray(sum(each))
         p = self._chance(plan, copy, plan.predictors[copy], before)
         yes, no = (
             self._over(plan, ahead + 1, {**before, copy: self._moved_to(copy.column, np.full((1, 1), x))}, True, last)
@@ -144,8 +154,19 @@ class Worlds:
         """Return where stops are, those before `start` as given."""
         found = dict(moves)
         for copy in plan.stops[start:stop]:
-            found[copy] = self._step(plan, copy, found)
+            if copy.column in self.rows.data.categories:
+                eta, family = self._predictor(plan, copy, plan.predictors[copy], found), self._family(copy.column)
+                assert family is not None
+                found |= self._moved_to_level(copy, self._drawn(copy.column, family, eta, afresh=copy.world.afresh))
+            else:
+                found[copy] = self._step(plan, copy, found)
         return found
+
+    def _moved_to_level(self, copy: Copy, code: FloatArray) -> Moves:
+        """Return where the columns of a category are at some levels, given by their codes, any shape."""
+        columns, levels = self.rows.data.categories[copy.column], self.rows.data.levels[copy.column].values
+        values = levels[code.astype(np.int64)]
+        return {Copy(copy.world, name): self._moved_to(name, values[..., i]) for i, name in enumerate(columns)}
 
     def _step(self, plan: Plan, copy: Copy, moves: Moves) -> Moved:
         if copy in plan.settings:
@@ -196,6 +217,12 @@ class Worlds:
         own = self._own_predictor(copy.column)
         return own if predictor.stays else np.asarray(own + self._change(plan, copy, predictor, moves))
 
+    def _shares(self, plan: Plan, copy: Copy, moves: Moves) -> FloatArray:
+        """Return the probabilities of the levels of a category, shape (levels, rows, draws)."""
+        family = self._family(copy.column)
+        assert isinstance(family, Categorical)
+        return family.probabilities(self._predictor(plan, copy, plan.predictors[copy], moves))
+
     def _mean(self, plan: Plan, copy: Copy, predictor: Predictor, moves: Moves) -> FloatArray:
         """Return the mean of a variable that is not normal, shape (rows, draws)."""
         sample = self._samples[copy.column]
@@ -245,8 +272,7 @@ class Worlds:
         if name not in self._own:
             sample = self._samples[name]
             assert sample.family is not None
-            eta = self.rows.design(name, sample) @ sample.coefficients[self.block].T
-            eta += sample.intercept[self.block]
+            eta = sample.predictor(self.rows.design(name, sample), self.block)
             offset = self.rows.offset(sample.family)
             self._own[name] = eta if offset is None else eta + offset[:, None]
         return self._own[name]
@@ -268,13 +294,14 @@ class Worlds:
 
         What moves alike in all draws is one matrix product.
         """
-        alike, slopes, change = list[FloatArray](), list[FloatArray](), np.zeros((self.rows.count, self._size))
+        each = self._samples[copy.column].several
+        alike, slopes, change = list[FloatArray](), list[FloatArray](), np.zeros((*each, self.rows.count, self._size))
         for source, slope in predictor.slopes.items():
             if moves[source].move.shape[1] > 1:
-                change += moves[source].move * slope
+                change += moves[source].move * slope[..., None, :]
                 continue
             alike.append(moves[source].move)
-            slopes.append(np.broadcast_to(slope, self._size))
+            slopes.append(np.broadcast_to(slope, (*each, self._size)))
         for place in predictor.bent:
             slope, there, moved = self._bend(plan, copy, int(place), moves)
             if moved.shape[1] == 1:
@@ -284,7 +311,7 @@ class Worlds:
                 change += slope * moved
             else:
                 change[:, there] += slope[there] * moved
-        return change + np.hstack(alike) @ np.array(slopes) if alike else change
+        return change + np.hstack(alike) @ np.stack(slopes, axis=-2) if alike else change
 
     def _bend(self, plan: Plan, copy: Copy, place: int, moves: Moves) -> tuple[FloatArray, IntArray, FloatArray]:
         """Return what one column changes by, shape (rows, 1 or some draws), its slope (draws,), and where it is any."""
@@ -315,8 +342,10 @@ class Worlds:
 def _branches(plan: Plan, family: Callable[[str], Family | None]) -> bool:
     """Tell whether both values of all yes/no stops can be averaged over: few, and each with its noise in one world."""
     names = [(copy.column, copy.world.afresh) for copy in plan.stops if copy.column in plan.not_normal]
-    yes_no = all(isinstance(family(name), Bernoulli) for name, _ in names)
-    return yes_no and len(set(names)) == len(names) <= MOST_BRANCHING
+    families = [family(name) for name, _ in names]
+    summed = all(isinstance(one, Bernoulli | Categorical) for one in families)
+    states = math.prod(len(one.words) if isinstance(one, Categorical) else 2 for one in families)
+    return summed and len(set(names)) == len(names) and states <= 2**MOST_BRANCHING
 
 
 def _some(values: FloatArray, there: IntArray | None) -> FloatArray:

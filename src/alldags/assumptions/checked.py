@@ -55,7 +55,7 @@ def said_of_rows(posterior: ExaminedPosterior) -> Iterator[str]:
         yield "weights of the rows: every row counts once"
     if "clusters" in asked:
         yield "clusters: rows are taken for independent, so that p-values are too small"
-    if asked & {"imputation", "completed tables"}:
+    if asked & {"imputation", "gaps", "completed tables"}:
         yield "rows with missing values: checks of rows look at complete ones"
 
 
@@ -159,8 +159,9 @@ class Checked:
             yield f"residuals and independences of {', '.join(bent)}, which may have curves"
         if heavy := [child for child in self.children if child in self.data.heavy]:
             yield f"outlying rows of {', '.join(heavy)}, whose noise may have heavy tails"
-        if unknown := [child for child in self.children if not self.data.has_values(child)]:
-            yield f"residuals of {', '.join(unknown)}, which is not known where it is censored"
+        for child in self.children:
+            if why := self.data.why_no_line(child):
+                yield f"residuals of {child}, which {why}"
         for child, fit in self.fits.items():
             if fit is None:
                 yield f"residuals of {child}: its regression has no fit (too few rows, or causes that foretell it)"

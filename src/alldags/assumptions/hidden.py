@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from alldags import checks, meetings
 from alldags.assumptions.examined import ExaminedEffect
 from alldags.errors import AlldagsError, did_you_mean
-from alldags.models.capabilities import data_asks
+from alldags.models.capabilities import data_asks, outcome_asks
 
 WITHOUT_AVERAGE = ("em", "full", "k2")  # engines that take one graph, or one value, as known
 
@@ -53,7 +53,8 @@ def check_rows(effect: ExaminedEffect, hits: Iterable[str]) -> None:
 
 def check_engine(effect: ExaminedEffect) -> None:
     """Refuse what a hidden cause is not weighed against, and engines that take as known what has to be drawn."""
-    asked: dict[str, tuple[str, ...]] = {"sensitivity": (), **data_asks(effect.posterior.workings.data)}
+    data = effect.posterior.workings.data
+    asked = {"sensitivity": (), **data_asks(data), **outcome_asks(data, "", effect.workings.reached)}
     if effect.posterior.engine in WITHOUT_AVERAGE:
         asked["one graph known"] = (effect.posterior.engine,)
     meetings.check(asked)

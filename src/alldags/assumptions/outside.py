@@ -30,7 +30,7 @@ _DETERMINED = 1e-3  # share that treatment and covariates must leave unexplained
 def outside_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
     """Name columns outside the graph that may act on both treatment and outcome."""
     outside, data = seen.outside, effect.posterior.workings.data
-    if outside is None or effect.treatment in seen.randomized:
+    if outside is None or effect.treatment in seen.randomized or effect.outcome not in outside.variables:
         return
     least = max(_CORRELATED, 4.0 / math.sqrt(outside.rows))
     adjusted = data.columns(adjustment_set(effect.posterior.graphs, effect.treatment, effect.outcome))

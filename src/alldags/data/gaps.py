@@ -110,9 +110,19 @@ def copy_of(gaps: Gaps, table: FloatArray, unseen: Collection[str]) -> Copy:
     holed, values = gaps.holes.missing.sum(axis=0), gaps.holes.values  # copies share the columns without gaps
     places = list(enumerate(gaps.holes.names))
     arrays = {name: table[:, place].copy() if holed[place] else values[:, place] for place, name in places}
+    arrays |= {one.name: level_codes(one, arrays) for one in gaps.levels.values() if one.is_category}
     said = {**gaps.said, **{_mark(name): np.isnan(gaps.column(name)).astype(float) for name in sorted(unseen)}}
     marks = replace(gaps.marks, unseen={name: _mark(name) for name in sorted(unseen)})
     return Copy(open_source(arrays), partial(_marked, arrays, said, marks))
+
+
+def level_codes(levels: Levels, columns: Mapping[str, FloatArray]) -> FloatArray:
+    """Return the codes of a category's levels, shape (rows,), of its columns; NaN where missing."""
+    own = np.column_stack([columns[name] for name in levels.columns])
+    codes = np.full(len(own), np.nan)
+    for code, row in enumerate(levels.values):
+        codes[(own == row).all(axis=1)] = code
+    return codes
 
 
 def _mark(name: str) -> str:

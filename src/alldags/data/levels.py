@@ -107,11 +107,12 @@ class CountedSource(Source, Protocol):
 
 
 class CodedSource:
-    """A source whose columns of words are numbers."""
+    """A source whose columns of words are numbers; under its own name a category has the codes of its levels."""
 
     def __init__(self, source: CountedSource, levels: Mapping[str, Levels]) -> None:
         self._source = source
         self._coded = {column: (one, j) for one in levels.values() for j, column in enumerate(one.columns)}
+        self._codes = {one.name: one for one in levels.values() if one.is_category}
         others = [name for name in source.columns if name not in levels]
         self.columns = (*others, *self._coded)
         self.notes = source.notes
@@ -134,7 +135,7 @@ class CodedSource:
 
     def numbers(self, variables: Iterable[str] | None = None) -> Columns:
         chosen = self.columns if variables is None else tuple(variables)
-        plain = [name for name in chosen if name not in self._coded]
+        plain = [name for name in chosen if name not in self._coded and name not in self._codes]
         readers = dict(zip(plain, self._source.numbers(plain).readers, strict=True)) if plain else {}
         return Columns(chosen, self.rows, tuple(readers.get(name) or self._reader(name) for name in chosen))
 
@@ -144,8 +145,12 @@ class CodedSource:
         return self._source.rows
 
     def _reader(self, column: str) -> Reader:
-        levels, j = self._coded[column]
-        codes = dict(zip(levels.labels, levels.values[:, j].tolist(), strict=True))
+        if column in self._codes:
+            levels = self._codes[column]
+            codes = {label: float(place) for place, label in enumerate(levels.labels)}
+        else:
+            levels, j = self._coded[column]
+            codes = dict(zip(levels.labels, levels.values[:, j].tolist(), strict=True))
         return partial(_read_codes, self._source.labels(levels.name), codes)
 
 

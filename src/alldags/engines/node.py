@@ -11,7 +11,7 @@ from alldags.nodes.build import build
 from alldags.nodes.onto import ParentsPosterior, RootCategory
 from alldags.nodes.posterior import Engine, NodePosterior
 from alldags.nodes.spec import NodeSpec
-from alldags.nodes.stacked import CategoryPosterior
+from alldags.nodes.stacked import CategoryPosterior, LevelsPosterior
 
 
 def fit_node(
@@ -23,7 +23,7 @@ def fit_node(
     or derived columns are made from the rows; `like` is the same regression in a table that is much alike.
     """
     if spec.child in spec.data.categories:
-        return _of_category(spec, engine, rng)
+        return _of_category(spec, engine, rng) if spec.family is None else _of_levels(spec, engine, rng)
     if spec.wanted is not None:
         from alldags.engines.curves.fit import fit_curves
 
@@ -40,7 +40,7 @@ def _over_columns(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> N
         return _over_moments(spec, engine, rng)
     from alldags.engines.weighted.fit import fit_rows
 
-    return fit_rows(spec.rows(spec.family), spec.column_terms, spec.prior, engine, rng)
+    return fit_rows(spec.rows(spec.family), spec.coefficient_terms, spec.prior, engine, rng)
 
 
 def _over_moments(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
@@ -50,6 +50,13 @@ def _over_moments(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> N
     if spec.data.of(spec.child).variants:
         return over_intercepts(spec, engine, rng)
     return engine(spec.problem(), rng)
+
+
+def _of_levels(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:
+    """Return the node of a category whose levels have probabilities."""
+    posterior = _over_columns(spec, engine, rng)
+    posterior.mean  # noqa: B018  - computed here, so that many nodes are in parallel
+    return LevelsPosterior(posterior, spec.terms.names)
 
 
 def _of_category(spec: NodeSpec, engine: Engine, rng: np.random.Generator) -> NodePosterior:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from alldags.errors import DataError
 from alldags.families.quadratic import Quadratic
 from alldags.priors.grid import Setting
 from alldags.priors.prior import Prior
 from alldags.typing import BoolArray, FloatArray, IntArray
+from alldags.wording import option
 
 if TYPE_CHECKING:
     from alldags.data.batches import RowTable
+    from alldags.data.levels import Levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +199,20 @@ class Family(Protocol):
     has_levels: ClassVar[bool]
     most_k_hat: ClassVar[float]
     complete: ClassVar[bool]
+    takes_levels: ClassVar[bool]
+
+    @property
+    def predictors(self) -> int:
+        """How many predictors there are; each has coefficients of its own of all columns."""
+
+    def labelled(self, child: str, levels: Levels) -> Family:
+        """Return the family of a category with its levels; refuse those it cannot have."""
+
+    def by_predictor(self, coefficients: FloatArray) -> FloatArray:
+        """Return coefficients (draws, k) as those of each predictor; with several, these come first."""
+
+    def intercepts(self, first: FloatArray, beside: FloatArray | None) -> FloatArray:
+        """Return the intercepts (draws,) of each predictor; with several, these come first."""
 
     @property
     def offset(self) -> str | None:
@@ -291,7 +308,30 @@ class Plain:
 
     __slots__ = ()
 
+    name: ClassVar[str]
     complete: ClassVar[bool] = True  # whether values are known in every row; else they are no cause, and have no line
+    takes_levels: ClassVar[bool] = False  # whether the child is a category, else a number
+
+    @property
+    def predictors(self) -> int:
+        """One."""
+        return 1
+
+    def labelled(self, child: str, levels: Levels) -> Self:
+        """Refuse levels: the child is to be a number."""
+        raise DataError(
+            f"{child!r} is a category with {len(levels.labels)} levels, which {self.name!r} is not for: use "
+            f"{option('families', {child: 'categorical'})}, or make numbers of its levels"
+        )
+
+    def by_predictor(self, coefficients: FloatArray) -> FloatArray:
+        """Return them as they are."""
+        return coefficients
+
+    def intercepts(self, first: FloatArray, beside: FloatArray | None) -> FloatArray:
+        """Return the one as it is."""
+        del beside
+        return first
 
     @property
     def offset(self) -> str | None:

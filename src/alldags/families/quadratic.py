@@ -41,10 +41,9 @@ class MatchedNoise:
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """Logarithms u of positive numbers that a family has beside its predictor, given intercept and coefficients z.
+    """Numbers u that a family has beside its predictor, given intercept and coefficients z.
 
-    They are normal about a line in z, which is what the quadratic was integrated over; the numbers themselves have flat
-    priors.
+    They are normal about a line in z, which is what the quadratic was integrated over.
 
     Parameters
     ----------
@@ -52,11 +51,14 @@ class Beside:
         Mean at the point of the quadratic, shape (m,), and its change with z, shape (m, k + 1).
     root
         Square root of their covariance given z, lower triangular, shape (m, m).
+    logs
+        Whether they are logarithms of positive numbers that have flat priors; else their own priors are flat.
     """
 
     center: FloatArray
     slope: FloatArray
     root: FloatArray
+    logs: bool = True
 
     def mean(self, away: FloatArray) -> FloatArray:
         """Return the means at some z, given as differences from the point, shape (..., k + 1) to (..., m)."""
@@ -66,7 +68,8 @@ class Beside:
         """Return draws (draws, m), and the log of prior over proposal, shape (draws,), made of normals (draws, m)."""
         found = self.mean(away) + normals @ self.root.T
         spread = float(np.log(np.diag(self.root)).sum()) + 0.5 * len(self.center) * math.log(2.0 * math.pi)
-        return found, found.sum(axis=1) + spread + 0.5 * (normals**2).sum(axis=1)
+        prior = found.sum(axis=1) if self.logs else 0.0
+        return found, prior + spread + 0.5 * (normals**2).sum(axis=1)
 
     def wider(self, factor: float) -> Beside:
         """Return it with `factor` times the information."""

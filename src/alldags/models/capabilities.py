@@ -54,9 +54,10 @@ def data_asks(data: WorkingData) -> dict[str, tuple[str, ...]]:
     return {**asked, "errors": tuple(data.errors)} if data.errors else asked
 
 
-def outcome_asks(data: WorkingData, outcome: str) -> dict[str, tuple[str, ...]]:
-    """Return the family of an outcome that is not normal."""
-    return family_asks({name: family for name, family in data.families.items() if name == outcome})
+def outcome_asks(data: WorkingData, outcome: str, way: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
+    """Return the family of an outcome that is not normal, and categories on the way to it."""
+    on_it = {name: family for name, family in data.families.items() if name in way and family.takes_levels}
+    return family_asks(on_it | {name: family for name, family in data.families.items() if name == outcome})
 
 
 def family_asks(families: Mapping[str, Family]) -> dict[str, tuple[str, ...]]:

@@ -6,13 +6,14 @@ from collections.abc import Collection, Sequence
 
 from alldags.errors import AlldagsError
 from alldags.graph.candidate import CandidateGraph
+from alldags.wording import option
 
 
 def category_outcome(name: str, levels: int) -> AlldagsError:
     """Say that no effect is on a category."""
     return AlldagsError(
-        f"the outcome {name!r} is a category with {levels} levels, which have no mean; make a 0/1 column of one level "
-        "against the others"
+        f"the outcome {name!r} is a category with {levels} levels, which have no mean; if something may act on it, "
+        f"say {option('families', {name: 'categorical'})} to ask how probable each level is"
     )
 
 
@@ -20,8 +21,7 @@ def category_between(name: str, treatment: str, outcome: str) -> AlldagsError:
     """Say that no effect passes through a category."""
     return AlldagsError(
         f"{name!r} is a category, which no straight line describes, and lies between {treatment!r} and {outcome!r}: "
-        "leave it out for the total effect, leave out the edges into it, or make a 0/1 column of one level against the "
-        "others"
+        f"give its levels probabilities, {option('families', {name: 'categorical'})}, or leave out the edges into it"
     )
 
 
@@ -48,5 +48,6 @@ def check_same_causes(names: Collection[str], graphs: Sequence[CandidateGraph]) 
         if not _has_same_causes(name, graphs):
             raise AlldagsError(
                 f"the candidate graphs disagree about what may act on {name!r}, a category, whose regression gives no "
-                "evidence to weigh them by: give all graphs the same edges into it"
+                f"evidence to weigh them by: say {option('families', {name: 'categorical'})}, or give all graphs the "
+                "same edges into it"
             )

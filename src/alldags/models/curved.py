@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -89,6 +89,8 @@ def with_terms(
     """
     if terms is None:
         return data
+    if isinstance(terms, Mapping) and (levels := tuple(name for name in terms if name in data.categories)):
+        meetings.check({"terms of levels": levels, "categorical": levels})
     names = [name for name in graphs[0].variables if name not in data.categories]
     found = read_terms(terms, {name: _causes(name, graphs) for name in names})
     meetings.check({**asked, "curves": ()})

@@ -15,6 +15,7 @@ from alldags.data.record import MomentsSource
 from alldags.data.source import Source
 from alldags.errors import DataError, GraphError, did_you_mean
 from alldags.families.base import Family
+from alldags.families.categorical import MOST_LEVELS, Categorical
 from alldags.families.kinds import FAMILIES, is_family
 from alldags.families.student import Student
 from alldags.families.survival import Survival
@@ -30,7 +31,9 @@ from alldags.wording import option
 Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, str | Family]
 _NORMAL = "normal"
 _LARGEST_OFFSET = 300.0  # exp of more overflows, with what causes add
-_WITH_COLUMNS: dict[str, Callable[..., Family]] = {"survival": Survival}  # "survival:died:joined" on a command line
+# with settings after colons on a command line: "survival:died:joined", "categorical:north"
+_WITH_WORDS: dict[str, Callable[..., Family]] = {"survival": Survival, "categorical": Categorical}
+_MOST_WORDS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +110,12 @@ def with_families(
         Of the noise of all children that are not yes/no and for which nothing else was said; None: normal noise.
     """
     named = named_families(families, graphs[0].variables)
-    children = _children(graphs, data.categories)
-    chosen = _said(named, children, tails)
+    children = _children(graphs, data.categories.keys() - named.keys())
+    chosen = _with_levels(_said(named, children, tails), data)
+    if families != "normal":
+        chosen |= _levelled([name for name in data.categories if name not in named], data, table, graphs, asked)
     looks = () if families == "normal" else [name for name in children if name not in named]
-    looks = [name for name in looks if "imputation" in asked or data.look(name).is_yes_no]
+    looks = [name for name in looks if {"imputation", "gaps"} & asked.keys() or data.look(name).is_yes_no]
     if looks and "moments" not in asked:
         source = table.source()
         chosen.update({name: Bernoulli() for name in looks if _is_yes_no(source, name)})
@@ -119,6 +124,33 @@ def with_families(
     if looks and "moments" in asked:
         return data, _no_rows_note(looks)
     return (_rows(chosen, table, data) if chosen else data), ()
+
+
+def _with_levels(chosen: Mapping[str, Family], data: WorkingData) -> dict[str, Family]:
+    """Return the families, those of categories with their levels; refuse families of numbers for these."""
+    found = dict(chosen)
+    for name in chosen.keys() & data.categories.keys():
+        found[name] = chosen[name].labelled(name, data.levels[name])
+    return found
+
+
+def _levelled(
+    categories: Sequence[str],
+    data: WorkingData,
+    table: Opened,
+    graphs: Sequence[CandidateGraph],
+    asked: meetings.Asked,
+) -> dict[str, Family]:
+    """Return probabilities of levels for the categories that something may act on, where they can have them."""
+    acted_on = [name for name in categories if any(graph.parents(name) for graph in graphs)]
+    names = [name for name in acted_on if len(data.levels[name].labels) <= MOST_LEVELS]
+    if not names or "moments" in asked or meetings.reason_against(Categorical.name, asked):
+        return {}
+    rows = table.rows((*data.pooled.names, *names))
+    assert rows is not None
+    seen = {name: set(np.unique(rows.column(name)).tolist()) for name in names}
+    whole = [name for name in names if len(seen[name]) == len(data.levels[name].labels)]
+    return {name: Categorical().labelled(name, data.levels[name]) for name in whole}
 
 
 def _check_ends(chosen: Mapping[str, Family], graphs: Sequence[CandidateGraph]) -> None:
@@ -162,9 +194,31 @@ def planned_families(
         The variables whose values, as far as they are known, are 0 and 1.
     """
     named = named_families(families, graphs[0].variables)
-    children = _children(graphs, categories)
+    children = [name for name in _children(graphs, categories) if not _takes_levels(named.get(name))]
     looks = [name for name in children if families != "normal" and name not in named and name in yes_no]
     return _said(named, children, tails) | {name: Bernoulli() for name in looks}
+
+
+def said_categories(families: Any, variables: Sequence[str]) -> tuple[str, ...]:
+    """Return the variables that were said to have levels: if they are numbers, these are codes.
+
+    Examples
+    --------
+    >>> from alldags.models.families import said_categories
+    >>> said_categories({"region": "categorical", "y": "poisson"}, ("site", "region", "y"))
+    ('region',)
+    """
+    named = families if isinstance(families, Mapping) else {}
+    return tuple(name for name in variables if name in named and _has_levels(name, named[name]))
+
+
+def _has_levels(name: Any, family: Any) -> bool:
+    words = isinstance(family, str) and family.partition(":")[0] in FAMILIES
+    return (words or is_family(family)) and _takes_levels(_family(name, family))
+
+
+def _takes_levels(family: Family | None) -> bool:
+    return family is not None and family.takes_levels
 
 
 def _children(graphs: Sequence[CandidateGraph], categories: Collection[str]) -> list[str]:
@@ -201,9 +255,9 @@ def named_families(families: Any, variables: Sequence[str]) -> dict[str, Family 
 
 
 def _family(name: str, family: Any) -> Family | None:
-    if isinstance(family, str) and family.partition(":")[0] in _WITH_COLUMNS:
-        word, *columns = family.split(":")
-        return _WITH_COLUMNS[word](*columns[:2])
+    if isinstance(family, str) and family.partition(":")[0] in _WITH_WORDS:
+        word, *settings = family.split(":")
+        return _WITH_WORDS[word](*settings[:_MOST_WORDS])
     if isinstance(family, str) and family in FAMILIES:
         return FAMILIES[family]()
     if isinstance(family, str) and family == _NORMAL:

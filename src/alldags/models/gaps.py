@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from alldags import meetings
-from alldags.data.gaps import Completed, Gaps
-from alldags.data.levels import Levels, categories_of
+from alldags.data.gaps import Completed, Gaps, level_codes
+from alldags.data.levels import categories_of
 from alldags.data.look import ColumnLook, look_at_values
 from alldags.errors import DataError
 from alldags.families.base import Family
@@ -59,15 +59,19 @@ class GraphCompleter:
     def __call__(self, gaps: Gaps, count: int, rng: np.random.Generator) -> Completed:
         """Return completed copies of a table."""
         named = named_families(self.families, self.graphs[0].variables)
-        meetings.check({"imputation": (), **family_asks({name: one for name, one in named.items() if one is not None})})
+        unseen = frozenset(self._unseen(gaps))
+        inside = set(_with_gaps(gaps)) - unseen
+        asked = {"imputation": ()} if inside else {"gaps": tuple(unseen)}
+        meetings.check({**asked, **family_asks({name: one for name, one in named.items() if one is not None})})
         self._check(gaps)
         looks = {name: _look(gaps, name) for name in (*self._plain(gaps), *gaps.auxiliary)}
         families = self._families(gaps, looks)
         terms = read_terms(self.terms, self._causes)
-        unseen = frozenset(self._unseen(gaps))
-        if not set(_with_gaps(gaps)) - unseen:
+        if not inside:
             count = 1  # values that nothing is made of but means over rows
-        needs_rows = bool(families or terms) or count == 1
+        levels = self.families != "normal" and categories_of(gaps.levels)
+        by_rows = families or terms or levels or any(one is not None and one.takes_levels for one in named.values())
+        needs_rows = bool(by_rows) or count == 1
         if self._is_normal(gaps, looks) and not (families or terms or gaps.marks.was_set):
             return Completed(gaps.holes.completed(count, rng), unseen, needs_rows)
         tables = self._in_graph(gaps, looks, families, terms, count, rng)
@@ -159,7 +163,8 @@ class GraphCompleter:
         if name not in looks:
             levels = gaps.levels[name]
             codes = tuple(float(code) for code in range(len(levels.labels)))
-            return Variable(name, _codes(gaps, levels), codes, was_set=was_set)
+            known = level_codes(levels, {column: gaps.column(column) for column in levels.columns})
+            return Variable(name, known, codes, was_set=was_set)
         family = families.get(name)
         offset = None if family is None or family.offset is None else gaps.column(family.offset)
         two = None if family is not None and family.name != "bernoulli" else self._two(name, looks[name])
@@ -197,15 +202,6 @@ def _with_gaps(gaps: Gaps) -> Iterator[str]:
     """Yield the variables that have gaps."""
     home = {column: one.name for one in gaps.levels.values() for column in one.columns}
     yield from dict.fromkeys(home.get(name, name) for name in gaps.variables if gaps.gaps_in([name]))
-
-
-def _codes(gaps: Gaps, levels: Levels) -> FloatArray:
-    """Return the codes of a category's levels, shape (rows,); NaN where missing."""
-    columns = np.column_stack([gaps.column(name) for name in levels.columns])
-    codes = np.full(len(columns), np.nan)
-    for code, row in enumerate(levels.values):
-        codes[(columns == row).all(axis=1)] = code
-    return codes
 
 
 def _put(table: FloatArray, gaps: Gaps, name: str, values: FloatArray) -> None:

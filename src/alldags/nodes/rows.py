@@ -13,6 +13,7 @@ from alldags.columns.rows import Rows
 from alldags.data.batches import RowTable
 from alldags.families.base import Batch, Family
 from alldags.nodes.problem import Origin
+from alldags.nodes.stacked import names_on
 from alldags.typing import BoolArray, FloatArray
 
 _LOOKED_AT = 20_000  # rows, at most, from which knots and directions are learned
@@ -112,6 +113,12 @@ class NodeRows:
         return self.counted.table
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the coefficients: of the columns, each once for each predictor if there are several."""
+        count, columns = self.family.predictors, self.columns.names
+        return columns if count == 1 else names_on(columns, predictor_names(count))
+
+    @property
     def center(self) -> Origin | None:
         """Means of child and columns in working units; None where the mean is no line."""
         if not self.family.is_line:
@@ -127,3 +134,8 @@ class NodeRows:
             offset = None if self.family.offset is None else rows.values[self.family.offset]
             read = tuple(rows.values[name] for name in self.family.reads)
             yield Batch(self.columns.of(rows), child, offset, weight, read)
+
+
+def predictor_names(count: int) -> tuple[str, ...]:
+    """Return what several predictors of one child are called: numbers."""
+    return tuple(map(str, range(1, count + 1)))

@@ -18,8 +18,8 @@ from alldags.graph.terms import ChildTerms
 from alldags.nodes.build import NodeTerms, build, column_terms
 from alldags.nodes.data import WorkingData
 from alldags.nodes.problem import NodeProblem
-from alldags.nodes.rows import CountedRows, NodeRows
-from alldags.nodes.stacked import stacked_problem
+from alldags.nodes.rows import CountedRows, NodeRows, predictor_names
+from alldags.nodes.stacked import repeated, stacked_problem
 from alldags.priors.prior import Prior
 
 
@@ -104,6 +104,12 @@ class NodeSpec:
         """The terms with one name for each column: a cause's probability is that of all its columns."""
         return column_terms(self.terms, self.data.categories)
 
+    @property
+    def coefficient_terms(self) -> NodeTerms:
+        """The same, once for each predictor of the family, if there are several."""
+        count = 1 if self.family is None else self.family.predictors
+        return self.column_terms if count == 1 else repeated(self.column_terms, predictor_names(count))
+
     def problem(self) -> NodeProblem:
         """Return the regression that moments determine."""
         rows, columns = self.data.of(self.child), self.data.categories.get(self.child)
@@ -119,7 +125,10 @@ class NodeSpec:
         return self.data.table
 
     def rows(self, family: Family) -> NodeRows:
-        """Return the rows of a child that has a family."""
+        """Return the rows of a child that has a family; refused where it does not vary in them."""
+        if family.takes_levels:
+            return NodeRows(CountedRows(self.child, Rows(self.table)), family, self.columns)
+        self.data.of(self.child)
         place = self.data.pooled.index[self.child]
         unit = float(self.data.scale[place])
         center = float(self.data.pooled.mean[place]) * unit

@@ -50,19 +50,24 @@ def stacked_problem(data: ChildData, terms: NodeTerms, columns: Sequence[str], p
         n=data.n * count,
         rows=data.rows * count,
     )
-    return assembled(_repeated(terms, columns), sums, prior)
+    return assembled(replace(repeated(terms, columns), raised=None), sums, prior)
 
 
-def _repeated(terms: NodeTerms, columns: Sequence[str]) -> NodeTerms:
-    """Return the terms once for each column of the category; those of one cause are a group."""
+def repeated(terms: NodeTerms, columns: Sequence[str]) -> NodeTerms:
+    """Return the terms once for each column of the category, or each predictor; those of one cause are a group."""
     count, groups = len(columns), terms.groups or tuple(range(len(terms.names)))
     return replace(
         terms,
-        names=tuple(f"{name} on {column}" for name in terms.names for column in columns),
+        names=names_on(terms.names, columns),
         probability=tuple(p for p in terms.probability for _ in range(count)),
-        raised=None,
+        raised=None if terms.raised is None else tuple(p for p in terms.raised for _ in range(count)),
         groups=tuple(group for group in groups for _ in range(count)),
     )
+
+
+def names_on(names: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
+    """Return a name for each coefficient: of each column of the causes on each of the category, or predictor."""
+    return tuple(f"{name} on {column}" for name in names for column in columns)
 
 
 class CategoryPosterior(ParentsPosterior):
@@ -94,3 +99,12 @@ class CategoryPosterior(ParentsPosterior):
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         del rng
         return np.full((size, self.problem.k), np.nan), np.full(size, np.nan)
+
+
+class LevelsPosterior(CategoryPosterior):
+    """What acts on a category whose levels have probabilities: as above, with its evidence."""
+
+    @property
+    def log_evidence(self) -> float | None:  # type: ignore[override]
+        """Log marginal likelihood of the levels, averaged over parent sets."""
+        return self.columns.log_evidence

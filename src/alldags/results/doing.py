@@ -109,7 +109,7 @@ def scenario_of(
     for name in (*(one.variable for one in listed), outcome):
         posterior.check_known(name, "outcome" if name == outcome else "variable")
         posterior.check_present(name)
-    if outcome in data.categories:
+    if outcome in data.categories and outcome not in data.families:
         raise category_outcome(outcome, len(data.categories[outcome]) + 1)
     for one in listed:
         if one.variable == outcome:

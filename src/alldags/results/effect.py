@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -191,7 +192,13 @@ class Effect:
 
     @cached_property
     def _mean(self) -> float:
-        return self.answer.mean
+        found = self.answer.mean
+        if math.isnan(found):
+            raise AlldagsError(
+                f"this change of {self.treatment!r} takes {self.outcome!r} beyond what any number holds: it lies far "
+                f"outside the data; ask for a smaller one, contrast(start, stop)"
+            )
+        return found
 
     @cached_property
     def sd(self) -> float:
@@ -749,7 +756,8 @@ class Effect:
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know of the table, the computing and the checks of this effect, the worst first.
 
-        Records (`alldags.notes.Note`) with a text and a severity: "changes the answer", "check" or "for the record".
+        Records (`alldags.notes.Note`) with a text and a severity: "changes the answer", "check" or "for the record";
+        printed, each stands on lines of its own.
         """
         values = self._question.comparison.values or ()
         outside = range_note(self.posterior.workings.data.seen, self.treatment, values)

@@ -84,10 +84,9 @@ class EffectChecks:
     @cached_property
     def straight_line(self) -> Effect:
         """The answer with straight lines through all children, as ``families="normal"`` without terms gives it."""
-        if not self.effect.posterior.workings.data.has_values(self.effect.outcome):
+        if why := self.effect.posterior.workings.data.why_no_line(self.effect.outcome):
             raise AlldagsError(
-                f"a straight line through {self.effect.outcome!r} would take times of censored rows for those of "
-                "events; use the effect itself"
+                f"no straight line goes through {self.effect.outcome!r}, which {why}; use the effect itself"
             )
         return self.effect.posterior.asked(replace(self.effect._question, straight=True))
 

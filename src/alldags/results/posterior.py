@@ -229,7 +229,7 @@ class Posterior:
         """
         self.check_known(treatment, "treatment")
         self.check_known(outcome, "outcome")
-        if outcome in self._data.categories:
+        if outcome in self._data.categories and outcome not in self._data.families:
             raise category_outcome(outcome, len(self._data.categories[outcome]) + 1)
         if treatment == outcome:
             raise AlldagsError(f"treatment and outcome are both {treatment!r}; choose two different variables")

@@ -17,6 +17,7 @@ from alldags.effects import reach
 from alldags.effects.open_pairs import OpenPair, open_pairs
 from alldags.effects.total import TotalEffect
 from alldags.errors import AlldagsError
+from alldags.results.level_table import level_table
 from alldags.show.table import Table
 
 if TYPE_CHECKING:
@@ -52,6 +53,30 @@ class Probability:
     def negative(self) -> float:
         """Posterior probability of an effect below zero."""
         return self.effect.uncertainty.sample.below(0.0)
+
+    def levels(self, level: float = 0.95) -> Table:
+        """Return how probable each level of the outcome is under both values of the treatment, and the differences.
+
+        The outcome has to be a category (`alldags.Categorical`). Differences add up to zero.
+
+        Parameters
+        ----------
+        level
+            Probability that each interval holds.
+
+        Examples
+        --------
+        >>> import numpy as np, alldags as ad
+        >>> rng = np.random.default_rng(0)
+        >>> new = rng.integers(0, 2, 600)
+        >>> chance = np.where(new[:, None] == 1, [0.5, 0.8], [0.4, 0.6])  # of at most "bus", at most "car"
+        >>> way = np.array(["bus", "car", "walk"])[(rng.random(600)[:, None] > chance).sum(axis=1)]
+        >>> posterior = ad.fit({"new": new, "way": way}, {"way": ["new"]}, families={"way": "categorical"}, rng=0)
+        >>> found = posterior.effect("new", "way").probability.levels()
+        >>> found["level"], [round(value, 1) for value in found["difference"]]
+        (['bus', 'car', 'walk'], [0.1, 0.1, -0.2])
+        """
+        return level_table(self.effect, level)
 
     def above(self, delta: float) -> float:
         """Return the posterior probability of an effect greater than `delta`."""

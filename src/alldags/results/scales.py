@@ -70,6 +70,11 @@ def _check_family(effect: Effect) -> None:
         raise AlldagsError(
             f"{effect.outcome!r} is a number around a line, so that it has no log-odds; use the effect itself"
         )
+    if effect.posterior.workings.data.families[effect.outcome].predictors > 1:
+        raise AlldagsError(
+            f"{effect.outcome!r} has several log odds, one for each pair of levels; use the effect itself, or "
+            "probability.levels()"
+        )
 
 
 def _on_link(effect: Effect, scale: str) -> Effect:

@@ -19,6 +19,7 @@ from alldags.effects.quantity import Quantity
 from alldags.effects.regression import Regression, on_either_side
 from alldags.engines import engine_words
 from alldags.engines.weighted.posterior import FamilyDiagnostics
+from alldags.families.categorical import Categorical
 from alldags.families.survival import Survival
 from alldags.kinds import MEASURES
 from alldags.models.fitted import FittedGraph
@@ -83,7 +84,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         scope=None if words is None else words.scope,
         estimate="posterior mean" if words is None else words.estimate,
         engine=engine_line(posterior.engine, effect.uncertainty.engines.values()),
-        notes=effect.notes,
+        notes=tuple(effect.notes),
         adjusted=adjusted_for(effect),
         least_squares=_least_squares(effect.checks.least_squares),
         mean_without_link=_without_link(effect),
@@ -103,7 +104,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         noise=_noise(effect),
         measure=effect.measure,
         treatment_words=posterior.workings.data.look(effect.treatment).words,
-        outcome_words=posterior.workings.data.look(effect.outcome).words,
+        outcome_words=_outcome_words(effect),
         shapes=_shapes(effect),
         is_randomized=_is_randomized(effect),
         has_sensitivity=has_sensitivity(effect),
@@ -121,6 +122,13 @@ def _shapes(effect: Effect) -> tuple[tuple[str, float], ...]:
 def _is_randomized(effect: Effect) -> bool:
     seen = effect.posterior.workings.data.seen
     return seen is not None and effect.treatment in seen.randomized
+
+
+def _outcome_words(effect: Effect) -> tuple[str, str] | None:
+    """Return what 0 and 1 stand for in the outcome: of a category, all other levels and the one asked about."""
+    data = effect.posterior.workings.data
+    family = data.families.get(effect.outcome)
+    return ("", str(family.level)) if isinstance(family, Categorical) else data.look(effect.outcome).words
 
 
 def _by_kind(effect: Effect, level: float) -> dict[str, Any]:
@@ -182,9 +190,10 @@ def _not_normal(effect: Effect) -> tuple[NotNormal, ...]:
             if family is not None:
                 look = total.model.data.look(child)
                 events, until = round(look.mean * look.rows, 6), None
+                rows = total.model.data.pooled.rows if math.isnan(look.rows) else look.rows
                 if isinstance(family, Survival):
                     events, until = _seen(total.model.data, family), family.until
-                found[child] = NotNormal(child, family.name, events, look.rows, until)
+                found[child] = NotNormal(child, family.name, events, rows, until)
     return tuple(found.values())
 
 
@@ -288,12 +297,12 @@ def _prior_no_effect(effect: Effect) -> float | None:
 def _explained(effect: Effect) -> tuple[Explained, ...]:
     """Return the share of variance that each regression explains, averaged over models.
 
-    Not of heavy tails: the variance of the child is then mostly that of a few rows.
+    Not of heavy tails, where the variance of the child is mostly that of a few rows, and of nothing that has no noise.
     """
     models, tables = effect.workings.models, effect.posterior.workings.tables
     found = []
     for child in effect.workings.reached:
-        if child in effect.posterior.workings.data.heavy:
+        if child in effect.posterior.workings.data.heavy or child in effect.posterior.workings.data.families:
             continue
         variance = sum(_variance(data.of(child), child) for data in tables) / len(tables)
         noise = models.average(lambda model, child=child: model.margin(child).noise_variance)  # type: ignore[misc]

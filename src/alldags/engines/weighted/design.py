@@ -49,8 +49,8 @@ class Design:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns, k of them."""
-        return self.rows.columns.names
+        """Names of the coefficients, k of them."""
+        return self.rows.names
 
     @property
     def count(self) -> float:

@@ -71,7 +71,7 @@ def expanded_around(
     """Expand around draws of the posterior, flatter than usual: for draws that reach where earlier ones did not."""
     both = np.column_stack([draws.intercept, draws.coefficients])
     mean = both.mean(axis=0)
-    values, vectors = np.linalg.eigh(np.cov(both, rowvar=False))
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(both, rowvar=False)))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     beside = None if draws.beside is None else draws.beside.mean(axis=0)
     quadratic = rows.quadratic(Point(mean, float(draws.precision.mean()), beside), root).flatter(flat)
