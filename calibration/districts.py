@@ -26,6 +26,16 @@ from calibration.keep import FOLDER, Key, markdown
 from calibration.lines import fit
 
 EFFECT = 0.5
+SMALL = (0.0, 0.1)
+METHODS = (
+    "ours",
+    "least squares",
+    "two-stage",
+    "limited information",
+    "oracle",
+    "front-door formula",
+    "prior alone",
+)
 Answer = tuple[float, float, float]
 """An estimate with the ends of its 95% interval."""
 
@@ -45,6 +55,7 @@ class Found:
     second_rank: float = math.nan
     identified: float = math.nan
     seconds: float = math.nan
+    no_effect: float = math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +127,18 @@ def invalid(rng: np.random.Generator, n: int, count: int) -> Sample:
     slopes = rng.uniform(0.15, 0.45, 8)
     direct[:count] = rng.uniform(0.3, 1.2, count) * rng.choice([-1, 1], count)
     return drawn(rng, n, slopes, direct, rng.uniform(-1, 1), rng.uniform(-0.8, 0.8))
+
+
+def in_doubt(rng: np.random.Generator, n: int, truth: float) -> Sample:
+    """Eight instruments, three of which act on the outcome, too, and an effect that is small or none."""
+    slopes, direct = rng.uniform(0.15, 0.45, 8), np.zeros(8)
+    direct[:3] = rng.uniform(0.3, 1.2, 3) * rng.choice([-1, 1], 3)
+    return drawn(rng, n, slopes, direct, truth, rng.uniform(-0.8, 0.8))
+
+
+def strong_in_doubt(rng: np.random.Generator, truth: float) -> Sample:
+    """Three strong valid instruments, and an effect that is small or none."""
+    return drawn(rng, 200, np.full(3, 0.5), np.zeros(3), truth, 0.5, 2)
 
 
 def many(rng: np.random.Generator, concentration: float) -> Sample:
@@ -222,6 +245,7 @@ def ours(sample: Sample, graph: Graph, seed: int) -> tuple[Answer, dict[str, flo
     draws = effect.draws()
     rank = float(np.mean(draws < sample.truth) + 0.5 * np.mean(draws == sample.truth))
     also = {"rank": rank, "seconds": seconds, "identified": effect.hidden.identified}
+    also["no_effect"] = float(effect.probability_no_effect or 0.0)
     if math.isfinite(sample.rho):
         pair = effect.workings.models.items[0].pair("x")
         assert pair is not None
@@ -323,6 +347,18 @@ DESIGNS: dict[str, tuple[Make, Graph]] = {
     "5 of 8 invalid in one ratio": (one_ratio, _SOME),
     "all 8 a little invalid": (all_a_little, _SOME),
     "from the prior": (from_prior, _EIGHT),
+    **{
+        f"edge in doubt, effect {truth}, {n} rows": (partial(in_doubt, n=n, truth=truth), partial(_SOME, edge=0.5))
+        for n in (50, 500)
+        for truth in SMALL
+    },
+    **{
+        f"edge in doubt, effect {truth}, valid instruments": (
+            partial(strong_in_doubt, truth=truth),
+            partial(graph_of, edge=0.5),
+        )
+        for truth in SMALL
+    },
 }
 
 
@@ -353,7 +389,7 @@ def table(found: Sequence[Found]) -> str:
     rows = []
     for design in DESIGNS:
         own = [one for one in found if one.design == design]
-        for method in dict.fromkeys(one.method for one in own):
+        for method in sorted({one.method for one in own}, key=METHODS.index):
             some = [one for one in own if one.method == method]
             rows.append([design, method, str(len(some)), *summary(some)])
     return markdown(["design", "method", "sets", "median error", "covered", "median width", "CPU s"], rows)
@@ -372,6 +408,20 @@ def ranks(found: Sequence[Found]) -> str:
     return "\n".join(lines)
 
 
+def verdicts(found: Sequence[Found]) -> str:
+    """Return how often there was no effect where "no effect" had a probability of about so much; in Markdown."""
+    own = [one for one in found if one.design.startswith("edge in doubt") and one.method == "ours"]
+    rows = []
+    for kind in dict.fromkeys(one.design.split(", ")[-1] for one in own):
+        some = [one for one in own if one.design.endswith(kind)]
+        said, true = np.array([one.no_effect for one in some]), np.array([one.truth == 0.0 for one in some])
+        for low, high in ((0.0, 1.0), (0.0, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.0)):
+            here = (said >= low) & (said <= high)
+            shown = [f"{values[here].mean():.2f}" if here.any() else "" for values in (said, true)]
+            rows.append([kind, f"{low} to {high}", str(int(here.sum())), *shown])
+    return markdown(["half of the sets without effect", "P(no effect)", "sets", "mean of it", "share without"], rows)
+
+
 def main() -> None:
     """Run what is missing and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -381,7 +431,11 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=10_000, help="seeds below 10,000 were used for choices")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="only designs whose name holds this word")
+    parser.add_argument("--table", action="store_true", help="run nothing: write the table of all that was kept")
     options = parser.parse_args()
+    if options.table:
+        _write(keep.read(FOLDER / "districts.csv", Found))
+        return
     first, sets = options.first_seed, options.sets
     seeds = {
         design: range(first, first + (5 * sets // 2 if design == "from the prior" else sets)) for design in DESIGNS
@@ -389,10 +443,18 @@ def main() -> None:
     chosen = [design for design in DESIGNS if options.only in design]
     tasks: dict[Key, tuple[str, int]] = {(design, seed): (design, seed) for design in chosen for seed in seeds[design]}
     found = keep.run(FOLDER / "districts.csv", Found, run, tasks, n_jobs=options.n_jobs, digits=".5g")
-    text = f"{table(found)}\n\n{ranks(found)}"
-    print(text)
+    print(text_of(found))
     if not options.only:
-        write_text(FOLDER / "districts.md", text + "\n")
+        _write(found)
+
+
+def text_of(found: Sequence[Found]) -> str:
+    """Return all results in Markdown."""
+    return f"{table(found)}\n\n{ranks(found)}\n\n{verdicts(found)}"
+
+
+def _write(found: Sequence[Found]) -> None:
+    write_text(FOLDER / "districts.md", text_of(found) + "\n")
 
 
 if __name__ == "__main__":

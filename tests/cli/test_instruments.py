@@ -30,3 +30,9 @@ def test_an_effect_by_an_instrument_needs_no_graph(study, capsys):
     assert (cause["first"], cause["second"]) == ("school", "wage")
     assert cause["instruments"][0]["valid_before"] == pytest.approx(0.9)
     assert found["interval"]["low"] < 0.5 < found["interval"]["high"]
+
+
+def test_whether_there_is_an_effect_is_asked_beside_instruments(study, capsys):
+    asked = ["effect", str(study), "--treatment", "school", "--outcome", "wage", "--confounders", "age"]
+    command([*asked, "--instruments", "lottery", "--probability", "0.5", "--terms", "straight", "--json"])
+    assert 0.0 < json.loads(capsys.readouterr().out)["probability_no_effect"] < 0.3

@@ -14,13 +14,18 @@ def slab_of(problem, point):
     return np.array([point[2 + kind] * unit for kind, unit in zip(problem.kinds, units, strict=True)])
 
 
-def stacked_rows(problem, rows, point):
-    """Return response (2n,) and columns (2n, K) of the stacked regression; `rows` are scaled and flat ones are out."""
+def stacked_rows(problem, rows, point, alone=None):
+    """Return response (2n,) and columns (2n, K) of the stacked regression; `rows` are scaled and flat ones are out.
+
+    `alone` are rows that explain x alone, and rows that explain y alone.
+    """
     t, lam = point[:2]
-    x, y = rows[:, 0], rows[:, 1]
-    response = np.concatenate([x, y / lam - t * x])
-    first = [np.concatenate([rows[:, j], -t * rows[:, j]]) for j in problem.first]
-    second = [np.concatenate([np.zeros(len(x)), rows[:, j] / lam]) for j in problem.second]
+    only_x, only_y = (np.zeros((0, rows.shape[1])),) * 2 if alone is None else alone
+    x, y, wide = rows[:, 0], rows[:, 1], lam * math.sqrt(1 + t**2)
+    none, zeros = np.zeros(len(only_y)), np.zeros(len(x) + len(only_x))
+    response = np.concatenate([x, only_x[:, 0], y / lam - t * x, only_y[:, 1] / wide])
+    first = [np.concatenate([rows[:, j], only_x[:, j], -t * rows[:, j], none]) for j in problem.first]
+    second = [np.concatenate([zeros, rows[:, j] / lam, only_y[:, j] / wide]) for j in problem.second]
     return response, np.column_stack([*first, *second])
 
 
@@ -41,19 +46,21 @@ def sets_of(problem):
     return itertools.product([False, True], repeat=problem.m)
 
 
-def log_weight(problem, rows, point, present):
+def log_weight(problem, rows, point, present, alone=None):
     """Return the log weight of one set at one point, from a dense covariance matrix."""
-    response, columns = stacked_rows(problem, rows, point)
+    response, columns = stacked_rows(problem, rows, point, alone)
     here = np.r_[np.ones(problem.certain, dtype=bool), np.array(present, dtype=bool)]
     spread = np.eye(len(response)) + (columns[:, here] * slab_of(problem, point)[here]) @ columns[:, here].T
     left = response @ np.linalg.solve(spread, response)
-    evidence = -0.5 * np.linalg.slogdet(spread)[1] - problem.n * math.log(left) - problem.n * math.log(point[1])
-    return evidence + log_set_prior(problem, present)
+    pair, only_x, only_y = problem.counts
+    evidence = -0.5 * np.linalg.slogdet(spread)[1] - (pair + 0.5 * (only_x + only_y)) * math.log(left)
+    scales = pair * math.log(point[1]) + only_y * math.log(point[1] * math.sqrt(1 + point[0] ** 2))
+    return evidence - scales + log_set_prior(problem, present)
 
 
-def mean_of(problem, rows, point, present):
+def mean_of(problem, rows, point, present, alone=None):
     """Return the mean coefficients of one set at one point."""
-    response, columns = stacked_rows(problem, rows, point)
+    response, columns = stacked_rows(problem, rows, point, alone)
     here = np.r_[np.ones(problem.certain, dtype=bool), np.array(present, dtype=bool)]
     slab = slab_of(problem, point)[here]
     spread = np.eye(len(response)) + (columns[:, here] * slab) @ columns[:, here].T

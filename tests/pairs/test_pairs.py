@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from alldags.pairs.correlation import Correlation
 from alldags.pairs.fit import fit_pair
 from alldags.pairs.grid import search
 from alldags.pairs.leaves import leaves_of
-from alldags.pairs.problem import WIDE_SLAB, PairProblem
+from alldags.pairs.problem import WIDE_SLAB, AloneRows, PairProblem
 from alldags.pairs.sampled import sample_pair
 from naive import pairs as naive
 
@@ -48,8 +49,8 @@ def made(seed=5, n=9, k=2, doubtful=2, counted=False, hidden=1.0, rho=0.6, corre
 
 
 def kernel(problem, points):
-    known = problem.scatter, problem.first, problem.second, problem.kinds, problem.certain
-    prior = problem.log_odds, problem.counted.astype(np.int64), problem.log_size, problem.n
+    known = problem.scatter, problem.single, problem.first, problem.second, problem.kinds, problem.certain
+    prior = problem.log_odds, problem.counted.astype(np.int64), problem.log_size, problem.counts
     return set_weights(*known, *prior, np.array(points, dtype=float))
 
 
@@ -85,10 +86,11 @@ def test_one_set_alone_has_the_weight_that_it_has_among_all():
         here = np.r_[True, np.array(present)]
         alone = log_target(
             problem.scatter,
+            problem.single,
             problem.first,
             problem.second[here],
             problem.kinds[np.r_[True, True, here]],
-            problem.n,
+            problem.counts,
             point,
         )
         whole = naive.log_weight(problem, rows, point, present) - naive.log_set_prior(problem, present)
@@ -100,7 +102,7 @@ def test_stacked_cross_products_are_those_of_stacked_rows():
     problem, rows = made(k=2, doubtful=1)
     point = full(-1.2, 0.6)
     response, columns = naive.stacked_rows(problem, rows, point)
-    gram, cross, total = stacked(problem.scatter, problem.first, problem.second, *point[:2])
+    gram, cross, total = stacked(problem.scatter, problem.single, problem.first, problem.second, *point[:2])
     assert gram == pytest.approx(columns.T @ columns, abs=1e-10)
     assert cross == pytest.approx(columns.T @ response, abs=1e-10)
     assert total == pytest.approx(response @ response)
@@ -223,7 +225,118 @@ def test_evidence_does_not_depend_on_units():
     first = fit_pair(problem, np.random.default_rng(0)).log_evidence
     scale = problem.scale.copy()
     scale[1] *= 10.0
-    from dataclasses import replace
-
     moved = fit_pair(replace(problem, scale=scale), np.random.default_rng(0)).log_evidence
     assert first - moved == pytest.approx(problem.n * math.log(10.0))
+
+
+# -- rows that explain one alone -------------------------------------------------------------------------------------
+
+
+def with_alone(seed=4, **options):
+    """Return a problem with rows that explain x alone, others that explain y alone, and all rows."""
+    problem, rows = made(seed=seed, **options)
+    rng = np.random.default_rng(seed + 1)
+    alone = [rng.standard_normal((count, rows.shape[1])) for count in (6, 11)]
+    alone = [part - part.mean(axis=0) for part in alone]
+    none = np.zeros((0, rows.shape[1]))
+    found = tuple(AloneRows(part.T @ part, len(part) - 1.0, none) for part in alone)
+    return replace(problem, alone=found), rows, alone
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(("t", "lam"), POINTS)
+def test_rows_that_explain_one_alone_are_single_rows_of_the_stacked_regression(t, lam):
+    problem, rows, alone = with_alone(k=3, doubtful=3)
+    found = kernel(problem, [full(t, lam)])[0]
+    wanted = [naive.log_weight(problem, rows, full(t, lam), one, alone) for one in naive.sets_of(problem)]
+    assert found == pytest.approx(np.array(wanted), abs=1e-10)
+
+
+def test_leaves_know_rows_that_explain_one_alone():
+    problem, rows, alone = with_alone(k=2, doubtful=2, n=12)
+    leaves = leaves_of(problem, search(problem))
+    for place in np.linspace(0, len(leaves) - 1, 5).astype(int):
+        point, present = leaves.points[place], leaves.present[place, problem.certain :]
+        assert leaves.mean[place] == pytest.approx(naive.mean_of(problem, rows, point, present, alone), abs=1e-10)
+        near = []
+        for step in (-1e-5, 1e-5):
+            moved = point.copy()
+            moved[0] = math.sinh(leaves.zeta[place] + step)
+            near.append(naive.mean_of(problem, rows, moved, present, alone))
+        assert leaves.slope[place] == pytest.approx((near[1] - near[0]) / 2e-5, abs=1e-5)
+
+
+def test_chains_know_rows_that_explain_one_alone():
+    problem, _, _ = with_alone(k=5, doubtful=5, n=60, counted=True)
+    exact, chain = fit_pair(problem, np.random.default_rng(0)), sample_pair(problem, np.random.default_rng(1))
+    assert chain.correlation == pytest.approx(exact.correlation, abs=0.05)
+    means = [one.leaves.weight @ one.leaves.mean for one in (exact, chain)]
+    assert means[1] == pytest.approx(means[0], abs=0.05)
+
+
+# -- the asked edge in doubt -----------------------------------------------------------------------------------------
+
+
+def asked(problem, probability=0.4):
+    """Return a problem of which it is in doubt whether the first variable acts on the second."""
+    return replace(
+        problem,
+        second=np.roll(problem.second, -1),
+        doubtful=np.append(problem.doubtful, probability),
+        counted=np.append(problem.counted, False),
+        direct=True,
+    )
+
+
+def brute_no_effect(problem):
+    """Return the probability of no effect from all sets, slabs, scales and correlations on an even grid."""
+    ratios = np.exp(problem.log_ratio + np.arange(-6, 6.01, 0.5) / math.sqrt(problem.n))
+    zetas = np.linspace(-3.2, 3.2, 65)
+    points = itertools.product(zetas, ratios, problem.first_slabs, problem.second_slabs, problem.direct_slabs)
+    points = [np.array([math.sinh(z), lam, a, WIDE_SLAB, b, c]) for z, lam, a, b, c in points]
+    logs = kernel(problem, points).reshape(len(zetas), -1, 2**problem.m)
+    logs += Correlation().log_density(zetas)[:, None, None]
+    weights = np.exp(logs - logs.max())
+    none = ~np.array([present[-1] for present in naive.sets_of(problem)])
+    return weights[:, :, none].sum() / weights.sum()
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_no_effect_has_the_probability_of_brute_force_under_the_learned_slab(seed):
+    problem = asked(made(seed=seed, k=2, doubtful=1, n=40)[0])
+    posterior = fit_pair(problem, np.random.default_rng(0))
+    none = posterior.leaves.weight @ ~posterior.leaves.present[:, -1]
+    assert posterior.leaves.weight.sum() == pytest.approx(1.0)
+    assert none == pytest.approx(brute_no_effect(problem), abs=0.005)
+    drawn = posterior.draw(20_000, np.random.default_rng(1)).terms[:, -1]
+    assert np.mean(drawn == 0.0) == pytest.approx(none, abs=0.01)
+
+
+def test_the_size_of_an_effect_is_what_it_is_if_the_effect_is_certain():
+    problem, _ = made(k=3, doubtful=2, n=60)
+    sure, unsure = (fit_pair(one, np.random.default_rng(0)) for one in (problem, asked(problem)))
+    there = unsure.leaves.of(unsure.leaves.present[:, -1])
+    weight = there.weight / there.weight.sum()
+    place = len(problem.first)
+    assert weight @ there.mean[:, -1] == pytest.approx(sure.leaves.weight @ sure.leaves.mean[:, place])
+    assert weight @ there.invalid == pytest.approx(sure.leaves.weight @ sure.leaves.invalid)
+    assert weight @ there.noise == pytest.approx(sure.leaves.weight @ sure.leaves.noise)
+
+
+def test_the_wide_slab_would_make_no_effect_too_cheap(monkeypatch):
+    """The reason for two slabs."""
+    problem = asked(made(seed=2, k=3, doubtful=0, n=50)[0], 0.5)
+    learned = brute_no_effect(problem)
+    monkeypatch.setattr("alldags.pairs.problem.DIRECT_SLABS", np.array([WIDE_SLAB]))
+    assert brute_no_effect(problem) > learned + 0.15
+
+
+def test_chains_find_no_effect_as_often_as_the_sum(monkeypatch):
+    problem = asked(made(seed=2, k=5, doubtful=5, n=200, counted=True, rho=0.3)[0])
+    exact = fit_pair(problem, np.random.default_rng(0))
+    monkeypatch.setattr("alldags.pairs.fit.MOST_SUMMED", 4)
+    chain = fit_pair(problem, np.random.default_rng(1))
+    assert chain.log_evidence is None
+    none = [one.leaves.weight @ ~one.leaves.present[:, -1] for one in (exact, chain)]
+    assert none[1] == pytest.approx(none[0], abs=0.03)
+    assert chain.set_draws < math.inf

@@ -113,8 +113,9 @@ def test_covariates_with_doubtful_edges_are_no_instruments():
 
 
 def test_what_is_believed_of_the_correlation_moves_the_effect():
+    sure = GRAPH.with_edge("x", "y", 1.0)
     wide, narrow, shifted = (
-        fit(made(), GRAPH.with_hidden("x", "y", 1.0, correlation=believed), rng=0).effect("x", "y")
+        fit(made(), sure.with_hidden("x", "y", 1.0, correlation=believed), rng=0).effect("x", "y")
         for believed in (None, 50.0, (0.5, 0.7))
     )
     assert narrow.sd < 0.35 * wide.sd
@@ -195,6 +196,30 @@ def test_clusters_widen_the_effect():
     plain = fit(clustered, TWO, rng=0, robust=False).effect("x", "y")
     wide = fit(clustered, TWO, rng=0, cluster="site").effect("x", "y")
     assert wide.sd > 1.1 * plain.sd
+
+
+def test_rows_that_count_twice_are_rows_that_stand_there_twice():
+    table = made(n=300)
+    times = np.where(np.arange(300) % 3 == 0, 2, 1)
+    twice = {name: np.repeat(column, times) for name, column in table.items()}
+    weighed = fit(table | {"times": times}, TWO, rng=0, weights="times", robust=False).effect("x", "y")
+    assert weighed.mean == pytest.approx(fit(twice, TWO, rng=0, robust=False).effect("x", "y").mean, rel=1e-6)
+
+
+def test_weights_of_a_sample_give_the_effect_of_the_population_with_a_wider_interval():
+    """Rows with a small effect were drawn four times as often as they stand for."""
+    rng = np.random.default_rng(3)
+    table = made(n=3000, rho=0.3)
+    often = rng.random(3000) < 0.5
+    y = table["y"] - 0.4 * table["x"] * often
+    share = np.where(often, 1.0, 0.25)
+    kept = rng.random(3000) < share
+    drawn = {name: column[kept] for name, column in (table | {"y": y, "w": 1.0 / share}).items()}
+    found = fit(drawn, TWO, rng=0, weights="w", weight_kind="sampling").effect("x", "y")
+    plain = fit(drawn, TWO, rng=0, robust=False).effect("x", "y")
+    assert found.mean == pytest.approx(0.3, abs=3 * found.sd)
+    assert plain.mean < 0.24
+    assert found.sd > 1.2 * plain.sd
 
 
 def test_even_noise_is_not_widened():
@@ -420,7 +445,7 @@ def test_declared_instruments_are_what_the_effect_rests_on(strong):
 
 def test_missing_edges_that_identify_an_effect_are_named():
     effect = fit(made(), GRAPH.without_edge("z0", "y").with_hidden("x", "y", 1.0), rng=0).effect("x", "y")
-    assert effect.hidden.identified == 1.0
+    assert effect.hidden.identified == pytest.approx(1.0)
     assert rests_on(effect) == {("x", "y"): ("z0",)}
     assert undeclared(effect) == [
         "the effect is identified because the graph rules out that z0 acts on y directly: if that is not meant, add "
@@ -444,10 +469,164 @@ def test_an_effect_that_is_identified_anyhow_rests_on_no_missing_edge():
     assert rests_on(fit(made(), GRAPH.with_hidden("x", "y", 1.0), rng=0).effect("x", "y")) == {("x", "y"): ()}
 
 
-def test_rows_in_which_one_of_a_pair_was_set_are_said_to_be_left_out():
-    was_set = np.full(400, "", dtype=object)
-    was_set[:100] = "x"
-    effect = fit(made(), TWO, rng=0, interventions=was_set).effect("x", "y")
-    assert any("rows in which x was set are left out of the regressions of x and y" in n.text for n in effect.notes)
-    rest = {name: column[100:] for name, column in made().items()}
-    assert effect.mean == pytest.approx(fit(rest, TWO, rng=0).effect("x", "y").mean, abs=0.02 * effect.sd)
+# -- rows in which one of a pair was set -----------------------------------------------------------------------------
+
+
+def tried(seed=0, n=600, set_rows=200, rho=0.6, values=None):
+    """A table in the first rows of which x was set, by lot or to the given values; and what was set."""
+    table, rng = made(seed, n, rho=rho), np.random.default_rng([seed, 1])
+    x = np.array(table["x"])
+    x[:set_rows] = 2.0 + 1.5 * rng.standard_normal(set_rows) if values is None else values
+    y = table["y"] + 0.5 * (x - table["x"])
+    was_set = np.full(n, "", dtype=object)
+    was_set[:set_rows] = "x"
+    return table | {"x": x, "y": y}, was_set
+
+
+SURE = GRAPH.with_edge("x", "y", 1.0).with_hidden("x", "y", 1.0)
+
+
+def slope_in(table, rows):
+    """Return the slope of y on x given all covariates in some rows, with its standard error."""
+    known = ("x", "c0", "c1", "z0", "z1")
+    columns = np.column_stack([np.ones(len(rows)), *(table[name][rows] for name in known)])
+    found, left, *_ = np.linalg.lstsq(columns, table["y"][rows], rcond=None)
+    spread = left[0] / (len(rows) - 6) * np.linalg.inv(columns.T @ columns)
+    return found[1], math.sqrt(spread[1, 1])
+
+
+def test_rows_in_which_the_treatment_was_set_show_its_effect_without_an_instrument():
+    table, was_set = tried()
+    value, error = slope_in(table, np.arange(200))
+    effect = fit(table, SURE, rng=0, interventions=was_set).effect("x", "y")
+    assert effect.mean == pytest.approx(value, abs=0.35 * error)
+    assert 0.7 * error < effect.sd < 1.1 * error
+    assert effect.hidden.identified == 1.0
+    cause = effect.hidden.causes["x", "y"]
+    assert cause.low < 0.6 < cause.high
+    assert "identified in every candidate graph, by rows in which x was set." in " ".join(everything(effect).split())
+    assert any("rows in which x was set show what acts on y without the hidden cause" in n.text for n in effect.notes)
+    assert undeclared(effect) == []
+
+
+def test_such_rows_and_instruments_add_up():
+    table, was_set = tried()
+    sure = TWO.with_edge("x", "y", 1.0)
+    both = fit(table, sure, rng=0, interventions=was_set).effect("x", "y")
+    rest = {name: column[200:] for name, column in table.items()}
+    one = fit(table, SURE, rng=0, interventions=was_set).effect("x", "y")
+    other = fit(rest, sure, rng=0).effect("x", "y")
+    assert 1 / both.sd**2 == pytest.approx(1 / one.sd**2 + 1 / other.sd**2, rel=0.25)
+    weights = np.array([one.sd, other.sd]) ** -2.0
+    assert both.mean == pytest.approx(weights @ [one.mean, other.mean] / weights.sum(), abs=0.4 * both.sd)
+
+
+def test_rows_in_which_the_treatment_was_set_to_one_value_identify_nothing():
+    table, was_set = tried(values=np.full(200, 3.0))
+    effect = fit(table, SURE, rng=0, interventions=was_set).effect("x", "y")
+    assert effect.hidden.identified == 0.0
+    assert effect.notes[0].text.startswith("nothing identifies this effect")
+
+
+def test_rows_in_which_the_outcome_was_set_say_what_acts_on_the_treatment():
+    was_set = np.where(np.arange(600) < 200, "y", "").astype(object)
+    effect = fit(made(n=600), TWO, rng=0, interventions=was_set).effect("z0", "x")
+    rest = {name: column[200:] for name, column in made(n=600).items()}
+    assert effect.sd == pytest.approx(fit(rest, TWO, rng=0).effect("z0", "x").sd * math.sqrt(400 / 600), rel=0.1)
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+def test_even_noise_is_not_widened_by_rows_in_which_one_was_set(clusters):
+    for seed in range(2):
+        table, was_set = tried(seed, n=900, set_rows=300)
+        options = {"interventions": was_set}
+        if clusters:
+            table["site"] = np.arange(900) // 3
+            options["cluster"] = "site"
+        check = fit(table, SURE, rng=0, **options).effect("x", "y").uncertainty.jackknife
+        assert check.sd_expected == pytest.approx(check.sd, rel=0.2)
+        assert check.sd_pieces == pytest.approx(check.sd, rel=0.35)
+
+
+def test_uneven_noise_in_rows_that_were_set_widens_the_effect():
+    table, was_set = tried(n=900, set_rows=450)
+    louder = np.random.default_rng(3).standard_normal(450) * np.abs(table["x"][:450] - 2.0) * 2.0
+    table["y"] = np.r_[table["y"][:450] + louder, table["y"][450:]]
+    options = {"rng": 0, "interventions": was_set}
+    plain = fit(table, SURE, robust=False, **options).effect("x", "y")
+    assert fit(table, SURE, **options).effect("x", "y").sd > 1.1 * plain.sd
+
+
+def test_effects_with_rows_that_were_set_cover_the_truth():
+    held = []
+    for seed in range(40):
+        table, was_set = tried(seed + 100, n=200, set_rows=60)
+        low, high = fit(table, SURE, rng=0, interventions=was_set).effect("x", "y").interval()
+        held.append(low <= 0.5 <= high)
+    assert 34 <= sum(held) <= 40  # 38 expected; below 34 with a probability of 1%
+
+
+# -- the asked edge in doubt -----------------------------------------------------------------------------------------
+
+
+def small(effect=0.1, n=400):
+    """The table, with another effect than 0.5."""
+    table = made(n=n)
+    return table | {"y": table["y"] + (effect - 0.5) * table["x"]}
+
+
+def test_whether_there_is_an_effect_is_asked_where_the_edge_is_in_doubt():
+    found = {size: fit(small(size), TWO, rng=0).effect("x", "y") for size in (0.0, 0.1, 0.5)}
+    none = [effect.probability_no_effect for effect in found.values()]
+    assert none[0] > none[1] > none[2]
+    assert none[2] < 0.01 < 0.5 < none[0] < 0.7
+    drawn = found[0.1].draws(20_000, rng=1)
+    assert np.mean(drawn == 0.0) == pytest.approx(none[1], abs=0.015)
+    assert found[0.1].summary().prior_no_effect == pytest.approx(0.5)
+    assert not any("taken for certain" in note.text for note in found[0.1].notes)
+
+
+def test_an_effect_that_is_there_is_as_large_as_one_that_is_certain():
+    sure = fit(small(), TWO.with_edge("x", "y", 1.0), rng=0).effect("x", "y")
+    given = fit(small(), TWO, rng=0).effect("x", "y").summary().given_effect
+    assert sure.probability_no_effect == 0.0
+    assert given.mean == pytest.approx(sure.mean, abs=0.05 * sure.sd)
+    assert (given.low, given.high) == pytest.approx(sure.interval(), abs=0.2 * sure.sd)
+
+
+def test_what_was_stated_of_the_edge_moves_the_probability_of_no_effect():
+    low, high = (
+        fit(small(), TWO.with_edge("x", "y", p), rng=0).effect("x", "y").probability_no_effect for p in (0.2, 0.8)
+    )
+    odds = [p / (1.0 - p) for p in (low, high)]
+    assert odds[0] / odds[1] == pytest.approx(16.0, rel=0.02)
+
+
+def test_the_front_door_takes_a_probability_beside_instruments():
+    asked = {"treatment": "x", "outcome": "y", "confounders": ["c0", "c1"], "terms": None, "rng": 0}
+    effect = ad.effect(small(), instruments=["z0", "z1"], valid="some", probability=0.5, **asked)
+    assert 0.1 < effect.probability_no_effect < 0.9
+    assert max(effect.hidden.instruments["valid"]) <= 1.0
+    assert effect.hidden.instruments["valid_before"] == [0.5, 0.5]
+
+
+def test_edges_from_mediators_to_the_second_of_a_pair_are_still_certain():
+    tiers = [["c0", "c1", "z0", "z1"], ["x"], ["m"], ["y"]]
+    table = made() | {"m": made()["x"] + np.random.default_rng(1).standard_normal(400)}
+    graph = ad.CandidateGraph.from_tiers(tiers).instruments(["z0", "z1"], treatment="x").with_hidden("x", "y", 1.0)
+    effect = fit(table, graph, rng=0).effect("x", "y")
+    assert any("edges from m to y are taken for certain" in note.text for note in effect.notes)
+    assert 0.0 < effect.probability_no_effect < 0.6
+
+
+def test_graphs_that_differ_in_whether_the_asked_edge_is_in_doubt_are_refused():
+    with pytest.raises(ad.AlldagsError, match="graphs that differ in what acts on 'x', 'y' do not go together"):
+        fit(made(), [TWO, TWO.with_edge("x", "y", 1.0)], rng=0)
+
+
+def test_where_nothing_identifies_the_effect_its_presence_is_what_was_said_too():
+    effect = fit(made(), GRAPH.with_hidden("x", "y", 1.0), rng=0).effect("x", "y")
+    assert 0.05 < effect.probability_no_effect < 0.6
+    assert effect.notes[0].text.endswith("added to least squares; so is the probability of no effect")
+    sure = fit(made(), SURE, rng=0).effect("x", "y")
+    assert sure.notes[0].text.endswith("added to least squares")

@@ -63,22 +63,25 @@ def identified(total: TotalEffect) -> float:
         return 1.0
     probability = 1.0
     for key, found in pairs:  # one after the other, the others present with all their edges
-        probability = min(probability, sum(share * _is_so(total, key, out) for share, out in _cases(key, found)))
+        shares = {True: 0.0, False: 0.0}
+        for share, valid in _cases(key, found):
+            shares[_is_so(total, key, valid)] += share
+        probability = min(probability, shares[True] / sum(shares.values()))
     return probability
 
 
 def _cases(key: PairKey, found: PairPosterior) -> Iterator[tuple[float, tuple[str, ...] | None]]:
     """Yield probabilities with the instruments that are then valid, by how many are; None: errors are uncorrelated."""
-    leaves, m = found.leaves, found.problem.m
-    there = leaves.width > 0.0
+    leaves = found.leaves
+    there = leaves.is_hidden
     yield float(leaves.weight[~there].sum()), None
     doubtful = [name for name, _ in key.doubtful]
-    invalid = leaves.present[there, found.problem.certain :]
+    invalid = leaves.invalid[there]
     counts = invalid.sum(axis=1)
     for count in np.unique(counts):
         own = counts == count
         heaviest = invalid[own][int(np.argmax(leaves.weight[there][own]))]
-        valid = tuple(name for name, out in zip(doubtful, heaviest, strict=True) if not out) if m else ()
+        valid = tuple(name for name, out in zip(doubtful, heaviest, strict=True) if not out)
         yield float(leaves.weight[there][own].sum()), valid
 
 
@@ -100,12 +103,20 @@ def _is_so(total: TotalEffect, key: PairKey, valid: tuple[str, ...] | None, acti
     source, target = total.span.variables[0], total.span.variables[-1]
     hidden = [pair for pair in graph.hidden if valid is not None or set(pair) != {key.first, key.second}]
     near = {*total.span.variables, *(name for pair in hidden for name in pair), *key.instruments}
-    every = near | graph.ancestors(target)
-    names = [name for name in graph.order if name in (every if len(every) <= _MOST_VARIABLES else near)]
+    wide = near | graph.ancestors(target)
+    names = [name for name in graph.order if name in (wide if len(wide) <= _MOST_VARIABLES else near)]
     out = {(name, key.second) for name in valid or ()}
     edges = [edge for edge in _ordered(total) if edge not in out and set(edge) <= set(names)]
     edges += [(name, key.second) for name in acting]
-    return is_identified(names, edges, [pair for pair in hidden if set(pair) <= set(names)], source, target)
+    tried = [name for name in tried_in(total) if name in names]  # by lot, as it were: by what nothing else acts on
+    edges += [(f"\0set {name}", name) for name in tried]
+    every = (*(f"\0set {name}" for name in tried), *names)
+    return is_identified(every, edges, [pair for pair in hidden if set(pair) <= set(names)], source, target)
+
+
+def tried_in(total: TotalEffect) -> tuple[str, ...]:
+    """Return the first variables of pairs on the way that were set to several values in some rows."""
+    return tuple(key.first for key, _ in pairs_on_the_way(total) if key.is_tried)
 
 
 def _ordered(total: TotalEffect) -> Iterator[tuple[str, str]]:

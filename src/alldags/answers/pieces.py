@@ -150,8 +150,8 @@ def answering(joints: Sequence[Joint]) -> dict[str, Answering]:
         for half in (0, 1):
             gap[half, half::2] = (effect[half::2] - means[half]) / sizes[half]
         for of in joint.regressed:
-            found.setdefault(of.child, []).append(_answering(of, there, gap, sum(map(len, halves))))
-    return {child: reduce(lambda a, b: a + b, parts) for child, parts in found.items()}
+            found.setdefault(of.name, []).append(_answering(of, there, gap, sum(map(len, halves))))
+    return {name: reduce(lambda a, b: a + b, parts) for name, parts in found.items()}
 
 
 def _kept(joint: Joint) -> FloatArray:
@@ -243,7 +243,7 @@ def _leverage(item: Answering, products: FloatArray, squares: FloatArray) -> Flo
 
 def _looked_at(item: Answering, table: RowTable) -> Iterator[tuple[RowValues, FloatArray, Seen | SeenLevels]]:
     """Yield batches of rows, how much each counts, and what `_of_rows` says of them."""
-    weigh = _weigher(item.of.child, table)
+    weigh = _weigher(item.of, table)
     for batch in Rows(table).batches():
         rows = RowValues(batch.values, item.of.fold(batch.values))
         yield rows, weigh(rows), _of_rows(item, rows)
@@ -254,19 +254,21 @@ def _design(item: Answering, rows: RowValues) -> FloatArray:
     return np.column_stack([np.ones(rows.count), item.of.columns.of(rows)])
 
 
-def _weigher(child: str, table: RowTable) -> Callable[[RowValues], FloatArray]:
+def _weigher(of: Regressed, table: RowTable) -> Callable[[RowValues], FloatArray]:
     """Return what says how much each row counts in a child's regression: nothing where it was set, or filled in."""
     marks, factor = table.marks, 1.0
     if marks.weight is not None and marks.effective:
-        kept = [_weights(child, marks, rows) for rows in Rows(table).batches()]
+        kept = [_weights(of, marks, rows) for rows in Rows(table).batches()]
         factor = sum(map(np.sum, kept)) / sum(float(part @ part) for part in kept)
-    return lambda rows: factor * _weights(child, marks, rows)
+    return lambda rows: factor * _weights(of, marks, rows)
 
 
-def _weights(child: str, marks: Marks, rows: RowValues) -> FloatArray:
+def _weights(of: Regressed, marks: Marks, rows: RowValues) -> FloatArray:
     own = np.ones(rows.count) if marks.weight is None else rows.values[marks.weight]
-    for mark in filter(None, (marks.was_set.get(child), marks.unseen.get(child))):
-        own = np.where(rows.values[mark] == 0.0, own, 0.0)
+    sides = [(marks.was_set.get(of.child), False), (marks.unseen.get(of.child), False)]
+    for mark, was_set in (*sides, *((marks.was_set.get(name), is_so) for name, is_so in of.when)):
+        if mark is not None:
+            own = np.where((rows.values[mark] != 0.0) == was_set, own, 0.0)
     return own
 
 
@@ -356,7 +358,7 @@ def cluster_moves(found: Sequence[Answering], rows: RowGroups) -> Moves:
     total, expected = np.zeros((2, len(place))), 0.0
     for item in found:
         psi, vectors, squares = np.zeros((2, len(place))), np.zeros((len(place), len(item.slope))), np.zeros(len(place))
-        own = rows.showing({item.of.child}).inside
+        own = item.of.among(rows).inside
         factor, information = _factor(own), float(item.information[0])
         for cluster, products in _products(item, own):
             i, vector = place[cluster], factor * information * products[1:, 1:] @ item.slope

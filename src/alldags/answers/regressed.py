@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from alldags.answers.nodes import NodeSample, apart
 from alldags.columns.base import Columns, RowValues
+from alldags.data.rows import RowGroups
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.families.base import Family
 from alldags.models.fitted import FittedGraph
@@ -53,6 +55,17 @@ class Regressed:
     share: float = 0.0
     curved: CurvedPosterior | None = None
     beside: FloatArray | None = None
+    when: tuple[tuple[str, bool], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What tells it from others: its child, and which rows it is of."""
+        return self.child + "".join(f", {name} {'set' if is_so else 'not set'}" for name, is_so in self.when)
+
+    def among(self, rows: RowGroups) -> RowGroups:
+        """Return those of some rows that it is of."""
+        found = rows.showing({self.child, *(name for name, is_so in self.when if not is_so)})
+        return reduce(lambda some, name: some.where_set(name), [name for name, is_so in self.when if is_so], found)
 
     @property
     def apart(self) -> FloatArray:

@@ -134,6 +134,10 @@ class RowGroups:
         chosen = tuple(group for group in self.groups if group.shows(names))
         return self if len(chosen) == len(self.groups) else replace(self, groups=chosen)
 
+    def where_set(self, name: str) -> RowGroups:
+        """Return the rows in which a variable was set."""
+        return replace(self, groups=tuple(group for group in self.groups if name in group.targets))
+
     @property
     def as_read(self) -> MomentsRecord:
         """The moments of all rows as they are in the table, whatever fixed effects there are."""

@@ -5,7 +5,10 @@ what is left of v given u to u (standard deviations), both are one regression wi
 
     [x ; y / lam - t x]  on  [Z ; -t Z] pi  and  [0 ; W / lam] beta
 
-so that cross-products of the table are all that is needed. Columns 0 and 1 of the cross-products are x and y.
+so that cross-products of the table are all that is needed. Columns 0 and 1 of the cross-products are x and y. Rows in
+which only one of the two is explained, because the other was set, are single rows of the same regression::
+
+    x  on  Z pi        y / (lam sqrt(1 + t^2))  on  W beta / (lam sqrt(1 + t^2))
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ LEARNED_FIRST, WIDE, LEARNED_SECOND, LEARNED_DIRECT = 0, 1, 2, 3  # kinds of sla
 
 @compiled
 def stacked(
-    scatter: FloatArray, first: IntArray, second: IntArray, t: float, lam: float
+    scatter: FloatArray, alone: FloatArray, first: IntArray, second: IntArray, t: float, lam: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return gram (K, K), cross-products with the response (K,) and its square sum.
 
@@ -30,6 +33,8 @@ def stacked(
     ----------
     scatter
         Cross-products of all columns.
+    alone
+        Those of rows that explain x alone, and of rows that explain y alone, shape (2, columns, columns).
     first, second
         Columns in the regression of x, then those in that of y; K in all.
     t, lam
@@ -38,19 +43,34 @@ def stacked(
     k, m = first.shape[0], second.shape[0]
     gram, cross = np.empty((k + m, k + m)), np.empty(k + m)
     whole, mixed, own = 1.0 + t * t, -t / lam, 1.0 / lam**2
+    single = own / whole
     for i in range(k):
-        cross[i] = whole * scatter[first[i], 0] + mixed * scatter[first[i], 1]
+        a = first[i]
+        cross[i] = whole * scatter[a, 0] + alone[0, a, 0] + mixed * scatter[a, 1]
         for j in range(k):
-            gram[i, j] = whole * scatter[first[i], first[j]]
+            gram[i, j] = whole * scatter[a, first[j]] + alone[0, a, first[j]]
     for i in range(m):
-        cross[k + i] = own * scatter[second[i], 1] + mixed * scatter[second[i], 0]
+        a = second[i]
+        cross[k + i] = own * scatter[a, 1] + single * alone[1, a, 1] + mixed * scatter[a, 0]
         for j in range(k):
-            gram[k + i, j] = mixed * scatter[second[i], first[j]]
+            gram[k + i, j] = mixed * scatter[a, first[j]]
             gram[j, k + i] = gram[k + i, j]
         for j in range(m):
-            gram[k + i, k + j] = own * scatter[second[i], second[j]]
+            gram[k + i, k + j] = own * scatter[a, second[j]] + single * alone[1, a, second[j]]
     total = whole * scatter[0, 0] + 2.0 * mixed * scatter[0, 1] + own * scatter[1, 1]
-    return gram, cross, total
+    return gram, cross, total + alone[0, 0, 0] + single * alone[1, 1, 1]
+
+
+@inner
+def _log_scales(n: FloatArray, t: float, lam: float) -> float:
+    """Return what all rows have as logarithms of scales, in units of the noise of x."""
+    return -(n[0] + n[2]) * math.log(lam) - 0.5 * n[2] * math.log(1.0 + t * t)
+
+
+@inner
+def _exponent(n: FloatArray) -> float:
+    """Return half the number of rows of the stacked regression."""
+    return float(n[0] + 0.5 * (n[1] + n[2]))
 
 
 @compiled
@@ -81,6 +101,7 @@ def _eliminate(gram: FloatArray, cross: FloatArray, place: int) -> float:
 @compiled
 def set_weights(
     scatter: FloatArray,
+    alone: FloatArray,
     first: IntArray,
     second: IntArray,
     kinds: IntArray,
@@ -88,14 +109,14 @@ def set_weights(
     log_odds: FloatArray,
     counted: IntArray,
     log_size: FloatArray,
-    n: float,
+    n: FloatArray,
     points: FloatArray,
 ) -> FloatArray:
     """Return the log weight of each set of doubtful terms at each point, shape (points, 2**m).
 
     Parameters
     ----------
-    scatter, first, second
+    scatter, alone, first, second
         As for `stacked`.
     kinds
         Slab of each term, shape (K,).
@@ -108,7 +129,7 @@ def set_weights(
     log_size
         Log prior of each set of so many of those, shape (counted + 1,).
     n
-        Rows, less those that the intercept and flat columns take.
+        Rows, less those that the intercept and flat columns take: of both, of x alone, of y alone; shape (3,).
     points
         Shape (points, 6), as for `slab_variances`.
 
@@ -117,11 +138,11 @@ def set_weights(
     m = kinds.shape[0] - certain
     out = np.empty((points.shape[0], 1 << m))
     grams, crosses = np.empty((m + 1, m, m)), np.empty((m + 1, m))
-    explained, logs, sizes = np.empty(m + 1), np.empty(m + 1), np.zeros(m + 1, np.int64)
+    explained, logs, sizes, half = np.empty(m + 1), np.empty(m + 1), np.zeros(m + 1, np.int64), _exponent(n)
     for p in range(points.shape[0]):
-        gram, cross, total = stacked(scatter, first, second, points[p, 0], points[p, 1])
+        gram, cross, total = stacked(scatter, alone, first, second, points[p, 0], points[p, 1])
         variance = slab_variances(kinds, points[p])
-        explained[0], logs[0] = 0.0, -n * math.log(points[p, 1])
+        explained[0], logs[0] = 0.0, _log_scales(n, points[p, 0], points[p, 1])
         for i in range(kinds.shape[0]):
             gram[i, i] += 1.0 / variance[i]
         for i in range(certain):
@@ -138,43 +159,50 @@ def set_weights(
                     start -= 1
             before = np.int64(chosen)
             for level in range(start, m):  # decides doubtful term `level`, the first of those left
-                left = m - level
+                ahead = m - level
                 if (chosen >> (m - 1 - level)) & 1:
                     pivot = grams[level, 0, 0]
                     explained[level + 1] = explained[level] + crosses[level, 0] ** 2 / pivot
                     weight = log_odds[level] - 0.5 * math.log(pivot * variance[certain + level])
                     logs[level + 1] = logs[level] + weight
                     sizes[level + 1] = sizes[level] + counted[level]
-                    for r in range(1, left):
+                    for r in range(1, ahead):
                         factor = grams[level, r, 0] / pivot
                         crosses[level + 1, r - 1] = crosses[level, r] - factor * crosses[level, 0]
-                        for c in range(1, left):
+                        for c in range(1, ahead):
                             grams[level + 1, r - 1, c - 1] = grams[level, r, c] - factor * grams[level, 0, c]
                 else:
                     explained[level + 1], logs[level + 1] = explained[level], logs[level]
                     sizes[level + 1] = sizes[level]
-                    for r in range(1, left):
+                    for r in range(1, ahead):
                         crosses[level + 1, r - 1] = crosses[level, r]
-                        for c in range(1, left):
+                        for c in range(1, ahead):
                             grams[level + 1, r - 1, c - 1] = grams[level, r, c]
-            out[p, chosen] = logs[m] + log_size[sizes[m]] - n * math.log(max(total - explained[m], 1e-15 * total))
+            left = max(total - explained[m], 1e-15 * total)
+            out[p, chosen] = logs[m] + log_size[sizes[m]] - half * math.log(left)
     return out
 
 
 @compiled
 def log_target(
-    scatter: FloatArray, first: IntArray, second: IntArray, kinds: IntArray, n: float, point: FloatArray
+    scatter: FloatArray,
+    alone: FloatArray,
+    first: IntArray,
+    second: IntArray,
+    kinds: IntArray,
+    n: FloatArray,
+    point: FloatArray,
 ) -> float:
     """Return the log evidence of the stacked regression with exactly these terms, at one point."""
-    gram, cross, total = stacked(scatter, first, second, point[0], point[1])
+    gram, cross, total = stacked(scatter, alone, first, second, point[0], point[1])
     variance = slab_variances(kinds, point)
-    out, left = -n * math.log(point[1]), total
+    out, left = _log_scales(n, point[0], point[1]), total
     for i in range(kinds.shape[0]):
         gram[i, i] += 1.0 / variance[i]
     for i in range(kinds.shape[0]):
         out -= 0.5 * math.log(gram[i, i] * variance[i])
         left -= _eliminate(gram, cross, i)
-    return out - n * math.log(max(left, 1e-15 * total))
+    return out - _exponent(n) * math.log(max(left, 1e-15 * total))
 
 
 @inner
@@ -188,13 +216,14 @@ def _chosen(second: IntArray, kinds: IntArray, k: int, present: BoolArray) -> tu
 @compiled
 def walk(
     scatter: FloatArray,
+    alone: FloatArray,
     first: IntArray,
     second: IntArray,
     kinds: IntArray,
     log_odds: FloatArray,
     counted: IntArray,
     log_size: FloatArray,
-    n: float,
+    n: FloatArray,
     slabs: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
     shape: float,
     norm: float,
@@ -209,7 +238,7 @@ def walk(
 
     Parameters
     ----------
-    scatter, first, second, kinds, log_odds, counted, log_size, n
+    scatter, alone, first, second, kinds, log_odds, counted, log_size, n
         As for `set_weights`.
     slabs
         Variances that each kind of slab may have.
@@ -239,7 +268,7 @@ def walk(
         places[i] = slabs[i].shape[0] // 2
         point[2 + i] = slabs[i][places[i]]
     columns, own = _chosen(second, kinds, k, present)
-    now = log_target(scatter, first, columns, own, n, point)
+    now = log_target(scatter, alone, first, columns, own, n, point)
     for s in range(steps):
         for move in range(moves):
             u = uniform[s, move]
@@ -254,7 +283,7 @@ def walk(
             elif u[0] < 0.45:
                 new = zeta + normal[s, move] * (0.1 if u[1] < 0.4 else 0.6)
             elif u[0] < 0.65:
-                lam = log_lam + 1.5 * normal[s, move] / math.sqrt(n)
+                lam = log_lam + 1.5 * normal[s, move] / math.sqrt(n[0])
             elif u[0] < 0.85 or hidden >= 1.0:
                 kind = min(int(u[1] * 4), 3)
                 spots[kind] += 1 if u[2] < 0.5 else -1
@@ -277,7 +306,7 @@ def walk(
             for i in range(4):
                 point[2 + i] = slabs[i][spots[i]]
             columns, own = _chosen(second, kinds, k, other)
-            value = log_target(scatter, first, columns, own, n, point)
+            value = log_target(scatter, alone, first, columns, own, n, point)
             gain = value - now + extra + _log_correlation(new, is_there, shape, norm, hidden)
             gain += _log_set(other, log_odds, counted, log_size) - _log_set(present, log_odds, counted, log_size)
             gain -= _log_correlation(zeta, there, shape, norm, hidden)

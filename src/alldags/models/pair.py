@@ -1,7 +1,8 @@
 """From graph and data to a pair with correlated errors: which columns are in which regression, and how sure.
 
 In a pair every covariate that is not declared an instrument, or whose edge to the second variable the graph does not
-rule out, is flat in both regressions: it then says nothing about the correlation. So does the edge between the two.
+rule out, is flat in both regressions: it then says nothing about the correlation. Rows in which one of the two was set
+show what acts on the other alone, without the hidden cause.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from alldags.nodes.posterior import Engine, NodePosterior
 from alldags.pairs.correlation import Correlation
 from alldags.pairs.member import MemberPosterior
 from alldags.pairs.posterior import PairPosterior
-from alldags.pairs.problem import PairProblem
+from alldags.pairs.problem import AloneRows, PairProblem
 from alldags.priors.noise import UnknownNoise
 from alldags.priors.prior import Prior
 from alldags.priors.slabs import GPrior, HyperG, ZellnerSiow
@@ -46,6 +47,8 @@ class PairKey:
         Those of the first that act on the second, if at all, through it.
     doubtful
         Instruments that may act on the second, with their probabilities; None where the share of such is unknown.
+    direct
+        Probability that the first acts on the second, if it is among the parents of that.
     later
         Parents of the second that come after the first.
     correlation, hidden
@@ -59,6 +62,7 @@ class PairKey:
     parents: tuple[tuple[str, ...], tuple[str, ...]]
     instruments: tuple[str, ...]
     doubtful: tuple[tuple[str, float | None], ...]
+    direct: float
     later: tuple[str, ...]
     correlation: Correlation
     hidden: float
@@ -81,6 +85,7 @@ class PairKey:
             (ours, theirs),
             instruments,
             tuple((name, shares[name]) for name in maybe if name in theirs),
+            graph.probability(first, second),
             tuple(name for name in theirs if name in after),
             Correlation.of(believed),
             next(p for key, p in graph.hidden.items() if set(key) == set(pair)),
@@ -103,43 +108,76 @@ class PairKey:
             )
         return found
 
+    @property
+    def asked(self) -> bool:
+        """Whether it is in doubt that the first acts on the second."""
+        return 0.0 < self.direct < 1.0
+
+    @property
+    def unsure(self) -> dict[str, float]:
+        """Causes of the second that are in doubt, with their probabilities; the first is the last of them."""
+        found = {name: 0.5 if p is None else p for name, p in self.doubtful}
+        return found | ({self.first: self.direct} if self.asked else {})
+
+    def _in_second(self, others: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the terms of the second's regression, those in doubt last."""
+        certain = (self.first,) if self.direct == 1.0 else ()
+        return *certain, *others, *self.unsure
+
+    def alone(self, place: int) -> ChildData | None:
+        """Return the rows in which one of the two was set, and that show what acts on the other; None without any."""
+        shown = self.data.shown_alone
+        child, other = (self.first, self.second)[:: 1 - 2 * place]
+        found = None if shown is None else shown(child, other)
+        return found if found is not None and found.n > len(self.data.columns(self.flat)) else None
+
+    @property
+    def is_tried(self) -> bool:
+        """Whether the first variable was set to several values, so that its effect shows without the hidden cause."""
+        rows = self.alone(1)
+        return rows is not None and float(rows.scatter[rows.index[self.first], rows.index[self.first]]) > 0.0
+
     def problem(self) -> PairProblem:
         """Return the numbers of the pair."""
-        doubtful = tuple(name for name, _ in self.doubtful)
-        names = (self.first, self.second, *self.instruments, *(one for one in self.later if one != self.first))
+        others = tuple(name for name in self.later if name != self.first)
+        names = (self.first, self.second, *self.instruments, *others)
         place = {name: i for i, name in enumerate(names)}
         moments = _Moments(self.rows, names, self.data.columns(self.flat))
         moments.check()
+        alone = [moments.alone(rows) for rows in (self.alone(0), self.alone(1))]
         return PairProblem(
             names=names,
             scatter=moments.scatter,
             scale=moments.scale,
             n=moments.n,
             first=np.array([place[name] for name in self.instruments], dtype=np.int64),
-            second=np.array([place[name] for name in (*self.later, *doubtful)], dtype=np.int64),
-            doubtful=np.array([0.5 if p is None else p for _, p in self.doubtful]),
-            counted=np.array([p is None for _, p in self.doubtful], dtype=bool),
-            direct=False,
+            second=np.array([place[name] for name in self._in_second(others)], dtype=np.int64),
+            doubtful=np.array(list(self.unsure.values())),
+            counted=np.array([*(p is None for _, p in self.doubtful), *([False] * self.asked)], dtype=bool),
+            direct=self.asked,
             correlation=self.correlation,
             hidden=self.hidden,
             flat=moments.flat,
             flat_gram=moments.gram if moments.flat else None,
             flat_slopes=moments.slopes if moments.flat else None,
+            alone=(alone[0], alone[1]),
         )
 
     def member(self, posterior: PairPosterior, place: int, prior: Prior) -> NodePosterior:
         """Return the node of one of the two."""
         child, names = (self.first, self.second)[place], self.parents[place]
-        unsure = {name: 0.5 if p is None else p for name, p in self.doubtful} if place else {}
+        unsure = self.unsure if place else {}
         shares = tuple(unsure.get(name, 1.0) for name in names)
         terms = column_terms(NodeTerms(child, names, shares), self.data.categories)
         found = MemberPosterior(posterior, place, build(self.rows, terms, prior))
         return found if terms.names == names else ParentsPosterior(found, names)
 
-    def over(self, posterior: PairPosterior, place: int, columns: tuple[str, ...], prior: Prior) -> MemberPosterior:
+    def over(
+        self, posterior: PairPosterior, place: int, columns: tuple[str, ...], prior: Prior, rows: ChildData
+    ) -> MemberPosterior:
         """Return the regression of one of the two over some columns; those that it does not have are zero."""
         terms = NodeTerms((self.first, self.second)[place], columns, (1.0,) * len(columns))
-        return MemberPosterior(posterior, place, build(self.rows, terms, prior))
+        return MemberPosterior(posterior, place, build(rows, terms, prior))
 
 
 def as_averaged(graph: CandidateGraph, data: WorkingData) -> CandidateGraph:
@@ -147,9 +185,8 @@ def as_averaged(graph: CandidateGraph, data: WorkingData) -> CandidateGraph:
     edges = dict(graph.edges)
     for district in graph.districts():
         key = PairKey.of(graph, (district[0], district[1]), data)
-        unsure = dict(key.doubtful)
         certain = [(name, key.first) for name in key.parents[0]]
-        certain += [(name, key.second) for name in key.parents[1] if name not in unsure]
+        certain += [(name, key.second) for name in key.parents[1] if name not in key.unsure]
         edges.update(dict.fromkeys(certain, 1.0))
     return replace(graph, edges=edges) if graph.hidden else graph
 
@@ -180,6 +217,16 @@ class _Moments:
     def _left(self) -> FloatArray:
         whole = self.rows.scatter[np.ix_(self.own, self.own)]
         return np.asarray(whole - self.rows.scatter[np.ix_(self.own, self.out)] @ self.slopes if self.flat else whole)
+
+    def alone(self, rows: ChildData | None) -> AloneRows | None:
+        """Return the same of other rows, in these units; their flat columns may be combinations of each other."""
+        if rows is None:
+            return None
+        gram, mixed = rows.scatter[np.ix_(self.out, self.out)], rows.scatter[np.ix_(self.out, self.own)]
+        slopes = np.linalg.pinv(gram, hermitian=True) @ mixed
+        left = rows.scatter[np.ix_(self.own, self.own)] - mixed.T @ slopes
+        taken = int(np.linalg.matrix_rank(gram, hermitian=True)) if self.flat else 0
+        return AloneRows(np.ascontiguousarray(left / np.outer(self.scale, self.scale)), rows.n - taken, slopes)
 
     @property
     def scale(self) -> FloatArray:
@@ -221,7 +268,7 @@ def check_pairs(graphs: Sequence[CandidateGraph], data: WorkingData, prior: Prio
 def _of_pairs(graph: CandidateGraph, data: WorkingData) -> dict[tuple[str, ...], tuple[object, ...]]:
     """Return what evidence of each pair depends on beside what is averaged over: what is flat, and what is not."""
     keys = {pair: PairKey.of(graph, (pair[0], pair[1]), data) for pair in graph.districts()}
-    return {pair: (set(key.flat), set(key.instruments), set(key.later)) for pair, key in keys.items()}
+    return {pair: (set(key.flat), set(key.instruments), set(key.later), key.asked) for pair, key in keys.items()}
 
 
 def _check_districts(graph: CandidateGraph, data: WorkingData, prior: Prior, engine: Engine) -> None:

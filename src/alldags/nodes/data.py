@@ -118,6 +118,9 @@ class WorkingData:
         Moments of the children whose regression has other rows than all of them; None where there is no such row.
     unset
         Returns the moments of the rows that show what acts on some variables; None if that is always all rows.
+    shown_alone
+        Returns the moments of the rows that show what acts on the first of two variables, and in which the second was
+        set; None if nothing was ever set.
     was_set
         The variables that were set from outside in some rows.
     children
@@ -144,6 +147,7 @@ class WorkingData:
     scale: FloatArray
     own: Mapping[str, ChildData | None] = field(default_factory=dict)
     unset: Callable[[Collection[str]], ChildData | None] | None = None
+    shown_alone: Callable[[str, str], ChildData | None] | None = None
     was_set: frozenset[str] = frozenset()
     children: Mapping[str, ChildModel] = field(default_factory=dict)
     table: RowTable | None = None
@@ -202,7 +206,8 @@ class WorkingData:
         """Return the data as if `factor` times as many rows of the same kind had been seen."""
         own = {child: data and data.tempered(factor) for child, data in self.own.items()}
         unset = self.unset and partial(_tempered_rows, self.unset, factor)
-        return replace(self, pooled=self.pooled.tempered(factor), own=own, unset=unset)
+        alone = self.shown_alone and partial(_tempered_rows, self.shown_alone, factor)
+        return replace(self, pooled=self.pooled.tempered(factor), own=own, unset=unset, shown_alone=alone)
 
     @cached_property
     def straight(self) -> WorkingData:
@@ -401,9 +406,10 @@ def working_rows(
     apart = rows.targets | rows.unseen
     if not apart:
         return plain
-    unset = partial(_unset_rows, rows, prior, tuple(variables), plain.scale)
+    known = rows, prior, tuple(variables), plain.scale
+    unset, alone = partial(_unset_rows, *known), partial(_alone_rows, *known)
     own = {child: _regressed(unset({child}), child) for child in variables if child in apart}
-    return replace(plain, own=own, unset=unset, was_set=rows.targets)
+    return replace(plain, own=own, unset=unset, shown_alone=alone, was_set=rows.targets)
 
 
 def _with_intercepts(plain: WorkingData, rows: RowGroups, variables: Sequence[str]) -> WorkingData:
@@ -426,10 +432,15 @@ def _unset_rows(
     return None if found is None else _child_data(found.select(variables), prior, scale)
 
 
-def _tempered_rows(
-    unset: Callable[[Collection[str]], ChildData | None], factor: float, names: Collection[str]
+def _alone_rows(
+    rows: RowGroups, prior: Prior, variables: tuple[str, ...], scale: FloatArray, shown: str, was_set: str
 ) -> ChildData | None:
-    found = unset(names)
+    chosen = rows.where_set(was_set)
+    return _unset_rows(chosen, prior, variables, scale, {shown}) if chosen.groups else None
+
+
+def _tempered_rows(rows: Callable[..., ChildData | None], factor: float, *names: Any) -> ChildData | None:
+    found = rows(*names)
     return found and found.tempered(factor)
 
 

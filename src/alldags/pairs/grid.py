@@ -73,9 +73,9 @@ class _Look:
                 continue
             points = self.points.copy()
             points[:, 0] = math.sinh(zeta)
-            known = one.scatter, one.first, one.second, one.kinds, one.certain
+            known = one.scatter, one.single, one.first, one.second, one.kinds, one.certain
             self.found[zeta] = set_weights(
-                *known, one.log_odds, one.counted.astype(np.int64), one.log_size, one.n, points
+                *known, one.log_odds, one.counted.astype(np.int64), one.log_size, one.counts, points
             )
             self._total[zeta] = log_sum(self.found[zeta])
         checkpoint()

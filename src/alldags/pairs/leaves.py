@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 _TINY = 1e-10  # probability of a leaf that is left out
 _MOST = 3000  # leaves
 _CHUNK = 1000
+_PARTS = ("weight", "zeta", "start", "width", "points", "present")  # of each leaf
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,21 @@ class Leaves:
         return len(self.weight)
 
     @property
+    def is_hidden(self) -> BoolArray:
+        """Where errors are correlated, shape (L,)."""
+        return np.asarray(self.width > 0.0)
+
+    @property
+    def invalid(self) -> BoolArray:
+        """Which doubtful terms are there beside the asked one, shape (L, m) or (L, m - 1)."""
+        one = self.problem
+        return self.present[:, one.certain : one.size - one.direct]
+
+    def of(self, kept: BoolArray) -> Leaves:
+        """Return some of the leaves, with the weights that they have."""
+        return replace(self, **{name: getattr(self, name)[kept] for name in _PARTS})
+
+    @property
     def lam(self) -> FloatArray:
         """Ratio of noise scales, shape (L,)."""
         return np.asarray(self.points[:, 1])
@@ -68,8 +85,9 @@ class Leaves:
         t, lam = self.points[rows, 0], self.points[rows, 1]
         wider = np.sqrt(1.0 + t**2)
         both = here[:, :, None] & here[:, None, :]
-        gram, cross, total = self._stacked(wider**2, -t / lam, 1.0 / lam**2)
-        slopes, moved, _ = self._stacked(2.0 * t * wider, -wider / lam, np.zeros(len(t)))
+        none, inner = np.zeros(len(t)), 1.0 / (lam * wider) ** 2
+        gram, cross, total = self._stacked(wider**2, -t / lam, 1.0 / lam**2, none + 1.0, inner)
+        slopes, moved, _ = self._stacked(2.0 * t * wider, -wider / lam, none, none, -2.0 * t / wider * inner)
         gram, cross = np.where(both, gram, 0.0), np.where(here, cross, 0.0)
         slopes, moved = np.where(both, slopes, 0.0), np.where(here, moved, 0.0)
         diagonal = np.arange(one.size)
@@ -80,8 +98,13 @@ class Leaves:
         left = np.maximum(total - np.einsum("li,li->l", mean, cross), 1e-15 * total)
         return mean, np.linalg.cholesky(spread) * here[:, :, None], slope, left
 
-    def _stacked(self, whole: FloatArray, mixed: FloatArray, own: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the stacked normal equations, or how they move, given what multiplies each part, shape (l,) each."""
+    def _stacked(
+        self, whole: FloatArray, mixed: FloatArray, own: FloatArray, *single: FloatArray
+    ) -> tuple[FloatArray, ...]:
+        """Return the stacked normal equations, or how they move, given what multiplies each part, shape (l,) each.
+
+        The last two are of rows that explain one variable alone.
+        """
         one, k = self.problem, len(self.problem.first)
         s, a, b = one.scatter, one.first, one.second
         gram, cross = np.empty((len(whole), one.size, one.size)), np.empty((len(whole), one.size))
@@ -91,7 +114,14 @@ class Leaves:
         gram[:, k:, k:] = own[:, None, None] * s[np.ix_(b, b)]
         cross[:, :k] = np.outer(whole, s[a, 0]) + np.outer(mixed, s[a, 1])
         cross[:, k:] = np.outer(own, s[b, 1]) + np.outer(mixed, s[b, 0])
-        return gram, cross, whole * s[0, 0] + 2.0 * mixed * s[0, 1] + own * s[1, 1]
+        total = whole * s[0, 0] + 2.0 * mixed * s[0, 1] + own * s[1, 1]
+        for place, (columns, terms) in enumerate(((a, slice(None, k)), (b, slice(k, None)))):
+            rows, times = one.alone[place], single[place]
+            if rows is not None:
+                gram[:, terms, terms] += times[:, None, None] * rows.scatter[np.ix_(columns, columns)]
+                cross[:, terms] += np.outer(times, rows.scatter[columns, place])
+                total = total + times * rows.scatter[place, place]
+        return gram, cross, total
 
     def _variances(self, rows: slice) -> FloatArray:
         """Return the prior variances of the coefficients, shape (l, K)."""
@@ -122,8 +152,14 @@ class Leaves:
     @property
     def noise(self) -> FloatArray:
         """Mean of the first variable's noise variance in each leaf, shape (L,); infinite with too few rows."""
-        freedom = 2.0 * self.problem.n - 2.0
+        freedom = 2.0 * self.problem.half - 2.0
         return np.asarray(self.left / freedom if freedom > 0 else np.full(len(self), np.inf))
+
+
+def joined(first: Leaves, second: Leaves) -> Leaves:
+    """Return the leaves of both."""
+    parts: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in (first, second)]) for name in _PARTS}
+    return replace(first, **parts)
 
 
 def leaves_of(problem: PairProblem, grid: Grid) -> Leaves:

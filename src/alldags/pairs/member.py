@@ -52,6 +52,9 @@ class MemberPosterior(NodePosterior):
     @cached_property
     def _map(self) -> tuple[FloatArray, FloatArray]:
         """What coefficients in working units are of those of the stacked regression: offset (k,), matrix (k, K)."""
+        return self._mapped(self.pair.problem.flat_slopes)
+
+    def _mapped(self, flat_slopes: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         one = self.pair.problem
         start, columns = (0, one.first) if self.place == 0 else (len(one.first), one.second)
         offset, matrix = np.zeros(self.problem.k), np.zeros((self.problem.k, one.size))
@@ -60,8 +63,8 @@ class MemberPosterior(NodePosterior):
         own = np.flatnonzero(self._own >= 0)
         matrix[own, self._own[own]] = units[self._own[own] - start]
         if flat.any():
-            assert one.flat_slopes is not None
-            slopes = one.flat_slopes[self._flat[flat]]
+            assert flat_slopes is not None
+            slopes = flat_slopes[self._flat[flat]]
             offset[flat] = slopes[:, self.place]
             matrix[np.ix_(flat, np.arange(start, start + len(columns)))] = -slopes[:, columns] * units
         return offset, matrix
@@ -147,6 +150,13 @@ class MemberPosterior(NodePosterior):
     def draw(self, size: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         drawn = self.pair.draw(size, rng)
         return self.coefficients(drawn), self.variances(drawn)
+
+    def coefficients_alone(self, drawn: PairDraws) -> FloatArray:
+        """Return its coefficients in rows that explain it alone, flat ones at their means given the rest, (size, k)."""
+        rows = self.pair.problem.alone[self.place]
+        assert rows is not None
+        offset, matrix = self._mapped(rows.slopes)
+        return np.asarray(offset + drawn.terms @ matrix.T)
 
     def coefficients(self, drawn: PairDraws) -> FloatArray:
         """Return its coefficients in draws of the pair, in working units, shape (size, k)."""

@@ -76,13 +76,13 @@ class PairPosterior:
         if self.log_weight is None:
             return None
         flat = 0.0 if one.flat_gram is None else float(np.linalg.slogdet(one.flat_gram)[1])
-        rows = one.n * float(np.log(one.scale[:2]).sum()) + flat
-        return self.log_weight + float(gammaln(one.n)) - one.n * math.log(math.pi) - math.log(2.0) - rows
+        rows = float((one.n + one.counts[1:]) @ np.log(one.scale[:2])) + flat
+        return self.log_weight + float(gammaln(one.half)) - one.half * math.log(math.pi) - math.log(2.0) - rows
 
     @cached_property
     def _given_hidden(self) -> tuple[FloatArray, FloatArray]:
         """Correlations in order, and the probability of each, given that something hidden acts on both."""
-        there = self.leaves.width > 0.0
+        there = self.leaves.is_hidden
         zetas, which = np.unique(self.leaves.zeta[there], return_inverse=True)
         shares = np.bincount(which.ravel(), self.leaves.weight[there])
         return np.tanh(zetas), shares / shares.sum()
@@ -111,7 +111,7 @@ class PairPosterior:
         one, leaves = self.problem, self.leaves
         which = rng.choice(len(leaves), size, p=leaves.weight)
         moved = leaves.start[which] + leaves.width[which] * rng.random(size)
-        noise = leaves.left[which] / (2.0 * rng.gamma(one.n, 1.0, size))
+        noise = leaves.left[which] / (2.0 * rng.gamma(one.half, 1.0, size))
         terms = leaves.mean[which] + leaves.slope[which] * moved[:, None]
         terms += np.sqrt(noise)[:, None] * self._spread(which, rng.standard_normal((size, one.size)))
         apart = leaves.width[which] > 0.0

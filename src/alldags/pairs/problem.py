@@ -15,9 +15,28 @@ from alldags.typing import BoolArray, FloatArray, IntArray
 
 WIDE_SLAB = math.exp(3.0)
 SECOND_SLABS = np.exp([-7.0, -4.5, -2.0, 0.5])
-DIRECT_SLABS = np.exp([-6.0, -3.0, 0.0, 3.0])
+DIRECT_SLABS = np.exp([-7.0, -5.0, -3.0, -1.0])
 _MOST_FIRST = 0.8  # logarithm of the largest slab of the first regression
 _STEP = 1.7  # between logarithms of slabs
+
+
+@dataclass(frozen=True, eq=False)
+class AloneRows:
+    """Rows that explain one of the two variables alone, because the other was set from outside in them.
+
+    Parameters
+    ----------
+    scatter
+        As in `PairProblem`, about means and after flat columns of these rows.
+    n
+        Rows, less those that the intercept and flat columns take.
+    slopes
+        Regressions of all columns on the flat ones in these rows, per unit of `PairProblem.scale`, shape (f, 2 + k).
+    """
+
+    scatter: FloatArray
+    n: float
+    slopes: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +62,7 @@ class PairProblem:
     counted
         Which of those have an unknown probability in common, with Beta(1, 1) as its prior, shape (m,).
     direct
-        Whether the first variable is among those in doubt: then the last of them.
+        Whether the first variable is among those in doubt: then the last of them, and of `second`.
     correlation
         Prior of the correlation, given that there is one.
     hidden
@@ -54,6 +73,9 @@ class PairProblem:
         Their cross-products in working units, shape (f, f).
     flat_slopes
         Regressions of all columns on them, per unit of `scale`, shape (f, 2 + k).
+    alone
+        Rows that explain the first variable alone, and the second alone; None where there are none. Their intercepts
+        and flat coefficients are their own.
     """
 
     names: tuple[str, ...]
@@ -70,6 +92,22 @@ class PairProblem:
     flat: tuple[str, ...] = ()
     flat_gram: FloatArray | None = None
     flat_slopes: FloatArray | None = None
+    alone: tuple[AloneRows | None, AloneRows | None] = (None, None)
+
+    @cached_property
+    def single(self) -> FloatArray:
+        """Cross-products of the rows that explain one variable alone, shape (2, 2 + k, 2 + k)."""
+        return np.array([np.zeros_like(self.scatter) if one is None else one.scatter for one in self.alone])
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """Rows that explain both variables, the first alone, and the second alone, shape (3,)."""
+        return np.array([self.n, *(0.0 if one is None else one.n for one in self.alone)])
+
+    @property
+    def half(self) -> float:
+        """Half the number of rows of the stacked regression."""
+        return float(self.counts @ [1.0, 0.5, 0.5])
 
     @property
     def variables(self) -> tuple[str, str]:

@@ -74,8 +74,9 @@ def _chain(problem: PairProblem, rng: np.random.Generator, place: int) -> tuple[
     random = rng.random((_STEPS, _MOVES, 4)), rng.standard_normal((_STEPS, _MOVES))
     norm = float(one.correlation.log_density(np.zeros(1))[0])
     points, sets = walk(
-        one.scatter, one.first, one.second, one.kinds, one.log_odds, one.counted.astype(np.int64), one.log_size, one.n,
-        slabs, one.correlation.shape, norm, one.correlation.ends, one.hidden, one.log_ratio, *random, start,
+        one.scatter, one.single, one.first, one.second, one.kinds, one.log_odds, one.counted.astype(np.int64),
+        one.log_size, one.counts, slabs, one.correlation.shape, norm, one.correlation.ends, one.hidden, one.log_ratio,
+        *random, start,
     )  # fmt: skip
     return points[_FIRST::_EVERY], sets[_FIRST::_EVERY]
 

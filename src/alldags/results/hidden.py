@@ -15,7 +15,13 @@ from alldags.models.pair import PairKey
 from alldags.notes import Note
 from alldags.pairs.posterior import PairPosterior
 from alldags.show.correlated import CorrelatedSummary, InstrumentSummary
-from alldags.show.correlated_words import nothing_identifies, single_instrument, undeclared, weak_instruments
+from alldags.show.correlated_words import (
+    nothing_identifies,
+    set_apart,
+    single_instrument,
+    undeclared,
+    weak_instruments,
+)
 from alldags.show.table import Table
 from alldags.text import some
 
@@ -100,7 +106,7 @@ class HiddenCauses:
         return CorrelatedSummary(
             *pair, hidden, key.hidden, float(mean), float(low), float(high), *before, float(learned), share,
             if_hidden, joint_f(posteriors[0]), tuple(_instruments(key, weights.tolist(), posteriors)),
-            excluded(found[0][1], key),
+            excluded(found[0][1], key), key.is_tried, key.asked,
         )  # fmt: skip
 
     @property
@@ -118,23 +124,17 @@ class HiddenCauses:
                 yield Note(undeclared(names, second), "check")
 
     def _set_notes(self) -> Iterator[Note]:
-        """Say which rows regressions with correlated errors do not have."""
-        was_set = self.effect.posterior.workings.data.was_set
-        for pair in self.causes:
-            if names := [name for name in pair if name in was_set]:
-                yield Note(
-                    f"rows in which {some(names)} was set are left out of the regressions of {pair[0]} and {pair[1]}, "
-                    "whose errors may be correlated",
-                    "check",
-                )
+        """Say what rows are good for in which one of a pair was set."""
+        for key in {(key.first, key.second): key for _, _, pairs in self._found for key, _ in pairs}.values():
+            for place, (shown, was_set) in enumerate(((key.first, key.second), (key.second, key.first))):
+                if key.alone(place) is not None:
+                    yield Note(set_apart(shown, was_set))
 
     def _certain_notes(self) -> Iterator[Note]:
-        """Say which doubtful edges were taken for certain, so that no probability of no effect is given."""
+        """Say which doubtful edges were taken for certain."""
         graph = self.effect.workings.models.items[0].graph
         for first, second in self.causes:
-            names = [
-                name for name in (first, *graph.children(first)) if graph.probability(name, second) not in (0.0, 1.0)
-            ]
+            names = [name for name in graph.children(first) if graph.probability(name, second) not in (0.0, 1.0)]
             if names:
                 yield Note(
                     f"with correlated errors of {first} and {second}, edges from {some(names)} to {second} are taken "
@@ -147,7 +147,7 @@ def _instruments(key: PairKey, weights: list[float], posteriors: list[PairPoster
     before = {name: 0.5 if p is None else 1.0 - p for name, p in key.doubtful}
     valid = np.zeros(len(doubtful))
     for weight, one in zip(weights, posteriors, strict=True):
-        valid += weight * (one.leaves.weight @ ~one.leaves.present[:, one.problem.certain :])
+        valid += weight * (one.leaves.weight @ ~one.leaves.invalid)
     after = dict(zip(doubtful, valid.tolist(), strict=True))
     for name, (share, f) in strengths(posteriors[0]).items():
         yield InstrumentSummary(name, share, f, after.get(name, 1.0), before.get(name, 1.0))

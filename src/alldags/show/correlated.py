@@ -53,6 +53,10 @@ class CorrelatedSummary:
         Each of them.
     rests_on
         What identifies the effect because the graph rules out that it acts on the second variable directly.
+    tried
+        Whether the first was set to several values in some rows, which then show its effect without a hidden cause.
+    asked
+        Whether it is in doubt that the first acts on the second.
     """
 
     first: str
@@ -70,6 +74,8 @@ class CorrelatedSummary:
     f: float | None
     instruments: tuple[InstrumentSummary, ...] = ()
     rests_on: tuple[str, ...] = ()
+    tried: bool = False
+    asked: bool = False
 
     @property
     def is_identified(self) -> bool:

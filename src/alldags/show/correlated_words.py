@@ -15,10 +15,11 @@ _WEAK = 10.0  # F of all instruments together
 def nothing_identifies(one: CorrelatedSummary) -> str:
     """Say that data are silent about a hidden cause."""
     said = f"correlation between {one.low_before:.2f} and {one.high_before:.2f}"
+    also = "; so is the probability of no effect" if one.asked else ""
     return (
         "nothing identifies this effect: no graph has an instrument or a front door, so the data say nothing about the "
         f"hidden cause of {one.first} and {one.second}; the interval is what you said of it ({said}) added to least "
-        "squares"
+        f"squares{also}"
     )
 
 
@@ -59,6 +60,14 @@ def _rests_on(one: CorrelatedSummary) -> str:
     return f" This rests on {names} not acting on {one.second} directly." if names else ""
 
 
+def set_apart(shown: str, was_set: str) -> str:
+    """Say what rows are good for in which one of two variables was set."""
+    return (
+        f"rows in which {was_set} was set show what acts on {shown} without the hidden cause; they have an intercept "
+        "and coefficients of covariates of their own"
+    )
+
+
 def undeclared(names: Sequence[str], second: str) -> str:
     """Say that missing edges, which nobody declared to be instruments', identify an effect."""
     acts = "acts" if len(names) == 1 else "act"
@@ -91,13 +100,18 @@ def _identified(one: CorrelatedSummary) -> str:
 
 def _by(one: CorrelatedSummary) -> str:
     """Name what identifies the effect, with how many instruments there are."""
-    if not one.instruments:
+    rows = [f"rows in which {one.first} was set"] if one.tried else []
+    if not one.instruments and not rows:
         return "" if not one.is_identified else ", without an instrument"
+    return f", by {' and '.join([*rows, *_instruments(one)])}"
+
+
+def _instruments(one: CorrelatedSummary) -> list[str]:
+    if len(one.instruments) < 2:
+        return [each.name for each in one.instruments]
     count = sum(each.valid for each in one.instruments)
-    if len(one.instruments) == 1:
-        return f", by {one.instruments[0].name}"
     about = f"{count:.0f}" if abs(count - round(count)) < 0.05 else f"about {count:.1f}"
-    return f", by {about} independent instruments of {len(one.instruments)}"
+    return [f"{about} independent instruments of {len(one.instruments)}"]
 
 
 def correlated_dict(one: CorrelatedSummary) -> dict[str, Any]:
