@@ -84,6 +84,7 @@ def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
     """Return draws of one node as those of a regression."""
     data = model.data
     family = data.model(child).family if sample.family is None else sample.family
+    family = None if family is None else family.settled(sample.beside)
     place = data.pooled.index[child]
     unit = float(data.scale[place])
     center, own = (float(data.pooled.mean[place]) * unit, unit) if family is None or family.is_line else (0.0, 1.0)

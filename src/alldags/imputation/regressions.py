@@ -79,12 +79,17 @@ class Regression(Protocol):
 class Normal:
     """A number with normal noise or, with a tail, Student's.
 
-    Coefficients, noise variance and, for heavy tails, weights of rows are drawn in turn.
+    Coefficients, noise variance and, for heavy tails, weights of rows and what is not known of the tails are drawn in
+    turn.
     """
 
     tail: Student | None = None
     beta: FloatArray = field(default_factory=lambda: np.zeros(0))
     variance: float = 1.0
+    learns: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.learns = self.tail is not None and self.tail.df is None
 
     def update(self, given: Given, rng: np.random.Generator) -> None:
         rows, y = given.columns, given.child
@@ -102,8 +107,11 @@ class Normal:
     def _weights(self, rows: FloatArray, y: FloatArray, rng: np.random.Generator) -> FloatArray:
         assert self.tail is not None
         beta = self.beta if len(self.beta) else np.zeros(rows.shape[1])
-        shape = 0.5 * (self.tail.df + 1.0)
-        return rng.gamma(shape, 1.0 / (0.5 * (self.tail.df + (y - rows @ beta) ** 2 / self.variance)))
+        square = (y - rows @ beta) ** 2 / self.variance
+        if self.learns:
+            self.tail = self.tail.drawn(square, rng)
+        shape = 0.5 * (self.tail.degrees + 1.0)
+        return rng.gamma(shape, 1.0 / (0.5 * (self.tail.degrees + square)))
 
     def predictor(self, columns: FloatArray, offset: FloatArray | None) -> FloatArray:
         del offset
@@ -116,11 +124,11 @@ class Normal:
         square = (child - predictor) ** 2 / self.variance
         if self.tail is None:
             return np.asarray(-0.5 * square)
-        return np.asarray(-0.5 * (self.tail.df + 1.0) * np.log1p(square / self.tail.df))
+        return np.asarray(-0.5 * (self.tail.degrees + 1.0) * np.log1p(square / self.tail.degrees))
 
     def noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
         """Return draws of the noise."""
-        drawn = rng.standard_normal(shape) if self.tail is None else rng.standard_t(self.tail.df, shape)
+        drawn = rng.standard_normal(shape) if self.tail is None else rng.standard_t(self.tail.degrees, shape)
         return np.asarray(math.sqrt(self.variance) * drawn)
 
 

@@ -206,7 +206,7 @@ def _heavy_tails(effect: Effect) -> tuple[HeavyTails, ...]:
             its = node.diagnostics
             if isinstance(its, FamilyDiagnostics) and math.isfinite(its.df):
                 name = node.problem.child
-                found[name] = HeavyTails(name, its.df, its.light, its.rows, its.least_weight)
+                found[name] = HeavyTails(name, its.df, its.light, its.rows, its.least_weight, its.df_sd)
     return tuple(found.values())
 
 
