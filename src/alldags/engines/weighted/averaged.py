@@ -52,14 +52,11 @@ class AveragedPosterior(WeightedPosterior):
         rng: np.random.Generator,
     ) -> None:
         logs = [math.log(one.share) for one in variants]
-        problem = max(zip(logs, parts, strict=True), key=lambda pair: pair[0] + (pair[1].log_evidence or 0.0))[
-            1
-        ].problem
-        mixed = PartsPosterior(problem, parts, logs, "what its family learns")
+        mixed = PartsPosterior(parts[0].problem, parts, logs, "what its family learns")
         self.parts, self._mixed = tuple(parts), mixed
         self.values = np.array([one.value for one in variants])
         best = parts[int(mixed.weights.argmax())]
-        mixed.diagnostics = best.base.diagnostics
+        mixed.problem, mixed.diagnostics = best.problem, best.base.diagnostics
         draws = _draws(parts, mixed.weights, self.values, rng)
         super().__init__(family, Expanded(best.quadratic, mixed), draws, self._reported(best), best._center)
 
