@@ -1,9 +1,9 @@
 """``python -m calibration.heavy_tails [--sets 200] [--first 130000]``: normal and Student-t noise.
 
-Coverage, error and width. Eight covariates: three confounders, two that drive the treatment only, two the outcome only, one that does nothing; the
-edge from treatment to outcome is certain. Noise of standard deviation about one: normal, Student's t with 3 degrees of
-freedom, 5% of the rows ten times as far out, and skewed (exponential), which neither model
-holds. Degrees of freedom of the model are learned.
+Coverage, error and width. Eight covariates: three confounders, two that drive the treatment only, two the outcome only,
+one that does nothing; the edge from treatment to outcome is certain. Noise of standard deviation about one: normal,
+Student's t with 3 degrees of freedom, 5% of the rows ten times as far out, and skewed (exponential), which neither
+model holds. Degrees of freedom of the model are learned.
 
 With ``--nodes``: nodes against enumeration of every parent set (`tests/naive/student.py`: the mode of each by a general
 optimiser, its evidence by importance draws).

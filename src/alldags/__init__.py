@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from alldags.errors import AlldagsError, AlldagsWarning
     from alldags.families.count import Poisson
     from alldags.families.gamma import Gamma
+    from alldags.families.hurdle import Hurdle
     from alldags.families.log_normal import LogNormal
     from alldags.families.ordered import Ordered
     from alldags.families.student import Student
@@ -50,6 +51,7 @@ _HOME = {
     "CandidateGraph": "alldags.graph.candidate",
     "Effect": "alldags.results.effect",
     "Gamma": "alldags.families.gamma",
+    "Hurdle": "alldags.families.hurdle",
     "Imputed": "alldags.data.imputed",
     "LogNormal": "alldags.families.log_normal",
     "Moments": "alldags.data.moments",
@@ -80,6 +82,7 @@ __all__ = [
     "CandidateGraph",
     "Effect",
     "Gamma",
+    "Hurdle",
     "Imputed",
     "LogNormal",
     "Moments",

@@ -84,6 +84,9 @@ KINDS: dict[str, Kind] = {
     "student": Kind("the heavy tails of {names}", "use normal noise", "mean", "heavy-tailed", "a number"),
     "ordered": Kind("the grade{s} {names}", _LINES, "log-odds", "cumulative logistic", "a grade ({rows:,.0f} rows)"),
     "lognormal": Kind("the amount{s} {names}", _LINES, "log mean", "log-normal", "a positive amount (log-normal)"),
+    "hurdle": Kind(
+        "the amount{s} with zeros {names}", _LINES, "log-odds and log mean", "two-part", "an amount with zeros"
+    ),
     "gamma": Kind("the amount{s} {names}", _LINES, "log mean", "gamma", "a positive amount (gamma)"),
 }
 MEASURES: dict[str, Measure] = {

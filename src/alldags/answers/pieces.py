@@ -146,8 +146,9 @@ def answering(joints: Sequence[Joint]) -> dict[str, Answering]:
         gap = np.zeros((2, len(effect)))
         for half in (0, 1):
             gap[half, half::2] = (effect[half::2] - means[half]) / sizes[half]
-        for of in joint.regressed:
-            found.setdefault(of.child, []).append(_answering(of, there, gap, sum(map(len, halves))))
+        for of in (part for one in joint.regressed for part in one.seen):
+            name = of.child if of.family is None or of.reading is None else f"{of.child}\0{of.family.name}"
+            found.setdefault(name, []).append(_answering(of, there, gap, sum(map(len, halves))))
     return {child: reduce(lambda a, b: a + b, parts) for child, parts in found.items()}
 
 
@@ -243,7 +244,7 @@ _Looked: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 def _looked_at(item: Answering, table: RowTable) -> Iterator[tuple[RowValues, FloatArray, _Looked]]:
     """Yield batches of rows, how much each counts, and what `_of_rows` says of them."""
-    weigh = _weigher(item.of.child, table)
+    weigh = _weigher(item.of, table)
     for batch in Rows(table).batches():
         rows = RowValues(batch.values, item.of.fold(batch.values))
         yield rows, weigh(rows), _of_rows(item, rows)
@@ -254,20 +255,20 @@ def _design(item: Answering, rows: RowValues) -> FloatArray:
     return np.column_stack([np.ones(rows.count), item.of.columns.of(rows)])
 
 
-def _weigher(child: str, table: RowTable) -> Callable[[RowValues], FloatArray]:
+def _weigher(of: Regressed, table: RowTable) -> Callable[[RowValues], FloatArray]:
     """Return what says how much each row counts in a child's regression: nothing where it was set, or filled in."""
     marks, factor = table.marks, 1.0
     if marks.weight is not None and marks.effective:
-        kept = [_weights(child, marks, rows) for rows in Rows(table).batches()]
+        kept = [_weights(of, marks, rows) for rows in Rows(table).batches()]
         factor = sum(map(np.sum, kept)) / sum(float(part @ part) for part in kept)
-    return lambda rows: factor * _weights(child, marks, rows)
+    return lambda rows: factor * _weights(of, marks, rows)
 
 
-def _weights(child: str, marks: Marks, rows: RowValues) -> FloatArray:
+def _weights(of: Regressed, marks: Marks, rows: RowValues) -> FloatArray:
     own = np.ones(rows.count) if marks.weight is None else rows.values[marks.weight]
-    for mark in filter(None, (marks.was_set.get(child), marks.unseen.get(child))):
+    for mark in filter(None, (marks.was_set.get(of.child), marks.unseen.get(of.child))):
         own = np.where(rows.values[mark] == 0.0, own, 0.0)
-    return own
+    return own if of.reading is None else np.where(of.reading(rows.values[of.child])[1], own, 0.0)
 
 
 def design_and_information(item: Answering, rows: RowValues) -> tuple[FloatArray, FloatArray]:
@@ -281,7 +282,8 @@ def _of_rows(item: Answering, rows: RowValues) -> _Looked:
     design = _design(item, rows)
     slope, mean = design @ item.slope, design @ item.mean
     spread = np.maximum(_forms(item.square, design) - mean**2, 0.0)
-    child = (rows.values[item.of.child] - item.of.center) / item.of.unit
+    values = rows.values[item.of.child]
+    child = ((values if item.of.reading is None else item.of.reading(values)[0]) - item.of.center) / item.of.unit
     if item.of.family is not None:
         psi, information = _expanded(item, rows, design, child, mean, spread)
         return psi, slope, information, spread

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,6 +40,10 @@ class Regressed:
         The regression, if it is one on derived columns.
     beside
         What the family has beside its predictor, shape (draws, m); None for nothing.
+    parts
+        The regressions that this one is, of which rows see each by itself.
+    reading
+        Of such a part: from the child's values to what it reads, and which rows it is about; None: as they are.
     """
 
     child: str
@@ -52,6 +56,23 @@ class Regressed:
     share: float = 0.0
     curved: CurvedPosterior | None = None
     beside: FloatArray | None = None
+    parts: tuple[Regressed, ...] = ()
+    reading: Callable[[FloatArray], tuple[FloatArray, BoolArray]] | None = None
+
+    @property
+    def seen(self) -> tuple[Regressed, ...]:
+        """The regressions as rows see them: itself, or its parts."""
+        return self.parts or (self,)
+
+    def first(self, size: int) -> Regressed:
+        """Return the first draws."""
+        return replace(
+            self,
+            coefficients=self.coefficients[:size],
+            precision=self.precision[:, :size],
+            beside=None if self.beside is None else self.beside[:size],
+            parts=tuple(part.first(size) for part in self.parts),
+        )
 
     @property
     def apart(self) -> FloatArray:
@@ -88,6 +109,8 @@ def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
     place = data.pooled.index[child]
     unit = float(data.scale[place])
     center, own = (float(data.pooled.mean[place]) * unit, unit) if family is None or family.is_line else (0.0, 1.0)
+    if sample.parts and family is not None:
+        return _divided(model, child, sample, family)
     if isinstance(sample.node, CurvedPosterior):
         return _of_curved(child, sample, family, center if family is not None else sample.node.found.center, own)
     if family is None:
@@ -98,6 +121,14 @@ def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
     both = np.column_stack([sample.intercept, sample.coefficients])
     precision = 1.0 / sample.variance[None]
     return Regressed(child, family, sample.columns, both, precision, center, own, beside=sample.beside)
+
+
+def _divided(model: FittedGraph, child: str, sample: NodeSample, family: Family) -> Regressed:
+    """Return draws of several regressions of a child."""
+    pairs = zip(sample.parts, family.parts, strict=True)
+    parts = tuple(replace(of_sample(model, child, one), reading=part.reading) for one, part in pairs)
+    both, precision = np.column_stack([sample.intercept, sample.coefficients]), 1.0 / sample.variance[None]
+    return Regressed(child, family, sample.columns, both, precision, 0.0, 1.0, curved=parts[0].curved, parts=parts)
 
 
 def _of_curved(child: str, sample: NodeSample, family: Family | None, center: float, unit: float) -> Regressed:

@@ -268,7 +268,7 @@ class Worlds:
 
         What moves alike in all draws is one matrix product.
         """
-        alike, slopes, change = list[FloatArray](), list[FloatArray](), np.zeros((self.rows.count, self._size))
+        alike, slopes, change = list[FloatArray](), list[FloatArray](), self._no_change(copy.column)
         for source, slope in predictor.slopes.items():
             if moves[source].move.shape[1] > 1:
                 change += moves[source].move * slope
@@ -285,6 +285,9 @@ class Worlds:
             else:
                 change[:, there] += slope[there] * moved
         return change + np.hstack(alike) @ np.array(slopes) if alike else change
+
+    def _no_change(self, name: str) -> FloatArray:
+        return np.zeros((self.rows.count, self._size), dtype=self._samples[name].coefficients.dtype)
 
     def _bend(self, plan: Plan, copy: Copy, place: int, moves: Moves) -> tuple[FloatArray, IntArray, FloatArray]:
         """Return what one column changes by, shape (rows, 1 or some draws), its slope (draws,), and where it is any."""

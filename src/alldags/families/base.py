@@ -119,6 +119,21 @@ Values = Callable[[str], FloatArray]
 """From the name of a variable to its values in some rows, after what was set, shape (rows,)."""
 
 
+class FamilyPart(NamedTuple):
+    """One of the regressions that a family is.
+
+    Parameters
+    ----------
+    family
+        Of this part.
+    reading
+        From the child's values, shape (rows,), to this part's, and to which rows it is about.
+    """
+
+    family: Family
+    reading: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
+
+
 class Variant(NamedTuple):
     """A family with one value of what is learned on a grid: that family, its prior probability, and the value."""
 
@@ -212,6 +227,10 @@ class Family(Protocol):
     @property
     def reads(self) -> tuple[str, ...]:
         """Columns that are read beside the child, the offset among them; they need not be in the graph."""
+
+    @property
+    def parts(self) -> tuple[FamilyPart, ...]:
+        """The regressions that it is, if these are several."""
 
     @property
     def noise_factor(self) -> float:
@@ -319,6 +338,11 @@ class Plain:
     def reads(self) -> tuple[str, ...]:
         """The offset, if there is one."""
         return () if self.offset is None else (self.offset,)
+
+    @property
+    def parts(self) -> tuple[FamilyPart, ...]:
+        """None: it is one regression."""
+        return ()
 
     @property
     def noise_factor(self) -> float:
