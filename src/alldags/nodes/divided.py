@@ -156,6 +156,6 @@ class DividedPosterior(NodePosterior):
         return min(part.set_draws for part in self.parts)
 
 
-def first_part(node: NodePosterior) -> NodePosterior:
-    """Return the first regression of a node: all of them divide the rows alike, where columns are learned."""
-    return node.parts[0] if isinstance(node, DividedPosterior) else node
+def parts_of(node: NodePosterior) -> tuple[NodePosterior, ...]:
+    """Return the regressions of a node: itself, or its parts, which divide rows alike where columns are learned."""
+    return node.parts if isinstance(node, DividedPosterior) else (node,)

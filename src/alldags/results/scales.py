@@ -70,6 +70,11 @@ def _check_family(effect: Effect) -> None:
         raise AlldagsError(
             f"{effect.outcome!r} is a number around a line, so that it has no log-odds; use the effect itself"
         )
+    if effect.posterior.workings.data.families[effect.outcome].parts:
+        raise AlldagsError(
+            f"{effect.outcome!r} is two regressions, of whether there is any and of how much, so that it has no one "
+            "predictor; use the effect itself, or on('ratio')"
+        )
 
 
 def _on_link(effect: Effect, scale: str) -> Effect:
