@@ -51,7 +51,7 @@ def grades(eta: FloatArray, rng: np.random.Generator) -> Made:
 
 
 def hurdle(eta: FloatArray, rng: np.random.Generator) -> Made:
-    """Return amounts of shape 1.2 that are 0 in about four of ten rows, more often where they are small, and the mean."""
+    """Return amounts of shape 1.2, of which about four of ten are 0, more where they are small, and their mean."""
     some = rng.random(len(eta)) < _chance(eta)
     return some * gamma(eta, rng)[0], lambda at: _chance(at) * np.exp(at)
 
