@@ -85,7 +85,11 @@ KINDS: dict[str, Kind] = {
     "ordered": Kind("the grade{s} {names}", _LINES, "log-odds", "cumulative logistic", "a grade ({rows:,.0f} rows)"),
     "lognormal": Kind("the amount{s} {names}", _LINES, "log mean", "log-normal", "a positive amount (log-normal)"),
     "hurdle": Kind(
-        "the amount{s} with zeros {names}", _LINES, "log-odds and log mean", "two-part", "an amount with zeros"
+        "the amount{s} with zeros {names}",
+        _LINES,
+        "log-odds and log mean",
+        "two-part",
+        "an amount with zeros ({events:,.0f} of {rows:,.0f} rows have some)",
     ),
     "gamma": Kind("the amount{s} {names}", _LINES, "log mean", "gamma", "a positive amount (gamma)"),
 }

@@ -9,6 +9,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.answers.comparison import STEP
+from alldags.answers.pushed import DIVIDED
 from alldags.answers.ratios import odds_ratio, ratio
 from alldags.assumptions.notes import changing_ratio
 from alldags.effects.quantity import Quantity
@@ -71,10 +72,7 @@ def _check_family(effect: Effect) -> None:
             f"{effect.outcome!r} is a number around a line, so that it has no log-odds; use the effect itself"
         )
     if effect.posterior.workings.data.families[effect.outcome].parts:
-        raise AlldagsError(
-            f"{effect.outcome!r} is two regressions, of whether there is any and of how much, so that it has no one "
-            "predictor; use the effect itself, or on('ratio')"
-        )
+        raise AlldagsError(DIVIDED.format(name=effect.outcome))
 
 
 def _on_link(effect: Effect, scale: str) -> Effect:

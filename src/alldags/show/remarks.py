@@ -99,6 +99,8 @@ def _its_mean(summary: EffectSummary) -> str:
 
 def _heavy_remark(summary: EffectSummary) -> str:
     """Say whose noise has heavy tails, and how many rows count less for it."""
+    if not summary.heavy_tails:
+        return ""
     said = [_heavy_words(item) for item in summary.heavy_tails]
     return " ".join([*said, "It is taken to be symmetric: the answer is about the mean if it is."])
 
