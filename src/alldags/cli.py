@@ -94,8 +94,9 @@ class FitOptions:
         Columns of whole numbers that are codes of levels: education,exercise or education exercise.
     family
         Family of an outcome or mediator, such as death=bernoulli, visits=poisson, cost=gamma or cost=lognormal
-        (positive, skewed), pain=ordered (a grade) or change=student (heavy tails); repeatable. Outcomes and mediators
-        of zeros and ones are yes/no without it; normal alone takes straight lines for all.
+        (positive, skewed), cost=hurdle (an amount with zeros; hurdle:lognormal), pain=ordered (a grade) or
+        change=student (heavy tails); repeatable. Outcomes and mediators of zeros and ones are yes/no without it; normal
+        alone takes straight lines for all.
     terms
         auto: average over curves, and over effects that differ between rows; straight: lines only.
     seed

@@ -119,10 +119,10 @@ def fit(
     families
         ``"auto"``: an outcome or mediator with values 0 and 1 is yes/no, and effects on it are differences of
         probability. A mapping names families, ``{"death": "bernoulli", "visits": "poisson", "cost": "gamma"}`` (or
-        ``"lognormal"``, ``"ordered"`` for grades, ``"student"`` for heavy tails), or `Poisson` with its offset,
-        `Student` with its degrees of freedom, `Ordered` with scores, `Survival` with the column of its events; what it
-        does not name is as under ``"auto"``. ``"normal"``: straight lines through all. Where a yes/no one would not go
-        with something else, ``"auto"`` is refused.
+        ``"lognormal"``, ``"hurdle"`` with zeros, ``"ordered"`` for grades, ``"student"`` for heavy tails), or `Poisson`
+        with its offset, `Student` with its degrees of freedom, `Ordered` with scores, `Survival` with the column of its
+        events; what it does not name is as under ``"auto"``. ``"normal"``: straight lines through all. Where a yes/no
+        one would not go with something else, ``"auto"`` is refused.
     terms
         Beside straight lines: ``"auto"`` averages over curves and effects that differ between rows, on the way of any
         effect asked for, wherever rows are at hand and it goes with all else; if not, a note says why. A mapping names

@@ -130,7 +130,7 @@ def test_single_rows_keep_their_zeros_or_amounts(posterior, table):
     every = {x: np.array(effect.counterfactual(rows.tolist(), values=x)["mean"]) for x in (0.0, 1.0)}
     own = np.where(table["drug"][rows] == 1.0, every[1.0], every[0.0])
     np.testing.assert_allclose(own, table["cost"][rows], rtol=1e-3, atol=1e-6)
-    assert (every[1.0] >= every[0.0] - 1e-6).mean() > 0.9
+    assert (every[1.0] - every[0.0]).mean() > 0.1
     assert (every[1.0][:8] > 0.0).any()
 
 

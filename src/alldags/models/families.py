@@ -15,6 +15,7 @@ from alldags.data.record import MomentsSource
 from alldags.data.source import Source
 from alldags.errors import DataError, GraphError, did_you_mean
 from alldags.families.base import Family
+from alldags.families.hurdle import Hurdle
 from alldags.families.kinds import FAMILIES, is_family
 from alldags.families.student import Student
 from alldags.families.survival import Survival
@@ -30,7 +31,8 @@ from alldags.wording import option
 Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, str | Family]
 _NORMAL = "normal"
 _LARGEST_OFFSET = 300.0  # exp of more overflows, with what causes add
-_WITH_COLUMNS: dict[str, Callable[..., Family]] = {"survival": Survival}  # "survival:died:joined" on a command line
+# "survival:died:joined", "hurdle:lognormal" on a command line
+_WITH_COLUMNS: dict[str, Callable[..., Family]] = {"survival": Survival, "hurdle": Hurdle}
 
 
 @dataclass(frozen=True, eq=False)
