@@ -137,13 +137,13 @@ def test_families_are_named_by_option(tmp_path):
     assert "the mean of y" in run(*question, "--family", "y=poisson", cwd=tmp_path).stdout
     heavy = run(*question[:-1], "z", "--family", "z=student", "--details", *LINES, cwd=tmp_path).stdout
     assert "The noise of z may have heavy tails" in heavy
-    from alldags.cli import _families
+    from alldags.cli.study import families_of
 
-    assert _families(()) == "auto"
-    assert _families(("normal",)) == "normal"
-    assert _families(("a=poisson", "b=normal")) == {"a": "poisson", "b": "normal"}
+    assert families_of(()) == "auto"
+    assert families_of(("normal",)) == "normal"
+    assert families_of(("a=poisson", "b=normal")) == {"a": "poisson", "b": "normal"}
     with pytest.raises(ad.AlldagsError, match="--family takes NAME=FAMILY"):
-        _families(("poisson",))
+        families_of(("poisson",))
 
 
 def test_effects_and_edges(folder):

@@ -189,7 +189,7 @@ def test_the_wheel_leaves_the_experiments_out_and_the_archive_has_them():
     from hatchling.builders.wheel import WheelBuilder
 
     packed = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
-    assert "alldags/cli.py" in packed
+    assert "alldags/cli/__init__.py" in packed
     assert {name.partition("/")[0] for name in packed} == {"alldags"}
     archived = {file.relative_path for file in SdistBuilder(str(ROOT)).recurse_included_files()}
-    assert {"replication/command.py", "src/alldags/cli.py"} <= archived
+    assert {"replication/command.py", "src/alldags/cli/__init__.py"} <= archived

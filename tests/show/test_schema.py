@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import alldags as ad
-from alldags import cli
+from alldags.cli.printing import print_json
 from commands import command as command_line
 from lines import fit
 from results import test_saving
@@ -80,7 +80,7 @@ def faults(value, schema=SCHEMA, place="$"):
 
 def printed(capsys, value):
     """Return a value as the command line prints it."""
-    cli._print_json(value)
+    print_json(value)
     return json.loads(capsys.readouterr().out)
 
 
