@@ -22,7 +22,7 @@ import numpy as np
 
 import alldags as ad
 from alldags.graph.io import format_graph, parse_graph
-from fuzz import mutate, seeds
+from fuzz import mutate, seeds, studies
 from fuzz.judge import PATIENCE, Finding, TooSlow, check_message
 
 if TYPE_CHECKING:
@@ -269,9 +269,19 @@ def warm_up(folder: Path) -> None:
         _run_inside(Case("json", json.dumps(words).encode()), folder)
 
 
-NEEDS_WARMTH = ("posterior", "page", "command", "program")
+def _study_made(rng: Random) -> Case:
+    return Case("json", studies.written(rng))
+
+
+def _ask_study(case: Case, _: Path) -> None:
+    with np.errstate(all="ignore"):
+        studies.asked(json.loads(case.content))
+
+
+NEEDS_WARMTH = ("study", "posterior", "page", "command", "program")
 TARGETS = {
-    "graph": Target(0.64, _graph_text, _parse),
+    "study": Target(0.01, _study_made, _ask_study),
+    "graph": Target(0.63, _graph_text, _parse),
     "graph_file": Target(0.10, _graph_file, _read_graph),
     "table_text": Target(0.14, _table_text, _read_table),
     "table_file": Target(0.06, _table_file, _read_table),

@@ -159,6 +159,9 @@ OPTIONS = {
         lambda s: s.saying(terms={"y": ["dose*age", "curve(age)"]}), {"curves"}, lambda p: "y" in p.workings.data.curved
     ),
     "impute": Option(lambda s: with_gap(s).saying(missing="impute", imputations=2), {"imputation"}, keyword="missing"),
+    "gaps of y": Option(
+        lambda s: s.having(y=np.where(np.arange(ROWS) % 9 == 0, np.nan, s.table["y"])), {"gaps"}, keyword="y"
+    ),
     "drop": Option(lambda s: with_gap(s).saying(missing="drop"), {"dropped rows"}, keyword="missing"),
     "completed": Option(lambda s: s.saying(copies=True), {"completed tables"}, keyword="table"),
     "moments": Option(lambda s: s.saying(moments=True), {"moments"}, keyword="table"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import alldags as ad
 from alldags.progress import Progress
 
 
@@ -43,3 +44,13 @@ def test_threads_do_not_lose_steps(capsys):
     with Progress("nodes", 400, show=True, keep=True) as progress, ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda i: progress.advance(), range(400)))
     assert "400/400" in capsys.readouterr().err
+
+
+def test_a_report_shows_a_bar_where_the_fit_was_asked_for_one(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    study = ad.datasets.example()
+    for progress in (False, True):
+        effect = ad.fit(study.table, study.graph, terms=None, progress=progress).effect("smoking", "risk")
+        capsys.readouterr()
+        effect.report(tmp_path / "report.html")
+        assert ("making the report" in capsys.readouterr().err) is progress

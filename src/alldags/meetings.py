@@ -77,6 +77,7 @@ CAPABILITIES: dict[str, Capability] = {
     "randomised": Capability(option("randomized"), f"leave out {option('randomized')}"),
     "dropped rows": Capability(option("missing", "drop"), f"leave out {option('missing', 'drop')}"),
     "imputation": Capability(option("missing", "impute"), f"use {option('missing', 'drop')}"),
+    "gaps": Capability("gaps{of}", f"drop such rows with {option('missing', 'drop')}"),  # of what acts on nothing
     "completed tables": Capability(either("ad.Imputed tables", "completed tables"), "give one table"),
     "frequency weights": Capability(option("weights"), f"leave out {option('weights')}"),
     "sampling weights": Capability(option("weight_kind", "sampling"), f"leave out {option('weights')}"),
@@ -162,9 +163,11 @@ _NOT_PUSHED = "rows would have to be pushed on step by step, which is not done"
 # The table: what, with what, why not; and the way out, if it is another than to do without the one or the other.
 _ROWS = (
     _Row("completed tables", ("imputation", "dropped rows"), "nothing is missing in them", _COMPLETE),
+    _Row("completed tables", "gaps", "nothing is missing in them", "complete these columns, too"),
     _Row("moments", ("imputation", "experiments", *_WEIGHTS, "clusters"), "each row has to be looked at", _TABLE),
     _Row("fixed effects", "moments", "each row has to be looked at", _TABLE),
     _Row("fixed effects", "imputation", "imputation does not know levels"),
+    _Row("fixed effects", "gaps", "levels are taken out of all rows alike"),
     _Row("fixed effects", _NOT_NORMAL, "levels are taken out of straight lines with normal noise"),
     _Row("fixed effects", "curves", "levels are taken out of straight lines"),
     _Row("fixed effects", "no intercept", "they are intercepts", _PAPER),
@@ -178,6 +181,7 @@ _ROWS = (
         "errors", (*_NOT_NORMAL, "curves"), "errors are taken out of cross-products, for straight lines, normal noise"
     ),
     _Row("errors", _COPIES, "what is imputed has errors of its own"),
+    _Row("errors", "gaps", "errors are taken out of cross-products of all rows alike"),
     _Row("errors", "experiments", "what was set has no error"),
     _Row("errors", ("time", "random intercepts", "joint traits"), "errors of one step would be causes of the next"),
     _Row("errors", "fixed effects", "how much error is left within levels is not known"),
@@ -199,6 +203,7 @@ _ROWS = (
         "a hidden cause is measured by shares of variance, which a censored time does not have",
     ),
     _Row("survival", "imputation", "imputation does not know censored times"),
+    _Row("survival", "gaps", "a time that is missing may have been censored"),
     _Row(
         "survival",
         ("mediation", "counterfactuals", "posterior.do"),
@@ -249,7 +254,7 @@ _ROWS = (
     _Row("evidence", "no evidence", "this engine gives none"),
     _Row("chosen rows", (*_WEIGHTS, "experiments"), "chosen rows have to count alike"),
     _Row("chosen rows", "moments", "there are no rows to choose from"),
-    _Row("placebo", ("experiments", *_COPIES, *_WEIGHTS, "clusters"), "a placebo takes all rows for alike"),
+    _Row("placebo", ("experiments", *_COPIES, "gaps", *_WEIGHTS, "clusters"), "a placebo takes all rows for alike"),
     _Row("placebo", "moments", "values are dealt out among rows"),
     _Row("sensitivity", "open directions", "it has to be known what comes before what on the way"),
     _Row("sensitivity", "one graph known", "draws are needed of what this engine takes as known"),
@@ -287,6 +292,7 @@ _ROWS = (
     _Row("placebo", "fixed effects", "values are dealt out among all rows, not within levels"),
     _Row("time", "moments", "the past of each row has to be looked up", _TABLE),
     _Row("time", _COPIES, "imputation does not know what came before"),
+    _Row("time", "gaps", "what came before has to be known of all rows"),
     _Row("time", "curves", "what acts step after step is carried on along straight lines"),
     _Row("placebo", "time", "values dealt out among rows would lose their order"),
     _Row(

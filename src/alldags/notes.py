@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from textwrap import fill
 from typing import Literal, TypeAlias, get_args
 
+from alldags.text import line_width, printable
 from alldags.wording import in_python, on_command_line
 
 Severity: TypeAlias = Literal["changes the answer", "check", "for the record"]
@@ -62,7 +64,32 @@ class Note:
         return words in self.text
 
 
-def in_order(notes: Iterable[Note]) -> tuple[Note, ...]:
+class Notes(tuple[Note, ...]):
+    """Notes that are printed one below the other, each kind under its name.
+
+    Examples
+    --------
+    >>> from alldags.notes import Note, Notes
+    >>> print(Notes([Note("3 rows were dropped", "changes the answer"), Note("no column was left out")]))
+    changes the answer
+    - 3 rows were dropped
+    for the record
+    - no column was left out
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        kinds = ((kind, [note for note in self if note.severity == kind]) for kind in SEVERITIES)
+        lines = [line for kind, found in kinds if found for line in (kind, *map(_item, found))]
+        return "\n".join(lines) or "no notes"
+
+
+def _item(note: Note) -> str:
+    return fill(f"- {printable(note.text)}", line_width(), subsequent_indent="  ", break_on_hyphens=False)
+
+
+def in_order(notes: Iterable[Note]) -> Notes:
     """Return notes, each text once, the worst first, otherwise as they came.
 
     Examples
@@ -74,4 +101,4 @@ def in_order(notes: Iterable[Note]) -> tuple[Note, ...]:
     found: dict[str, Note] = {}
     for note in sorted(notes, key=lambda note: SEVERITIES.index(note.severity)):
         found.setdefault(note.text, note)
-    return tuple(found.values())
+    return Notes(found.values())

@@ -400,6 +400,16 @@ def test_exports(server, study):
     assert ask(server, "export/secrets", question)[0] == 404
 
 
+@pytest.mark.parametrize("path", ["answer", "export/graph", "export/report"])
+@pytest.mark.parametrize("name", ["treatment", "outcome", "tiers", "edges", "pairs"])
+@pytest.mark.parametrize("value", [None, 7, "\ud800"])
+def test_whatever_is_sent_is_answered(server, study, path, name, value):
+    """Without a treatment the lines of Python once ended the connection."""
+    status, _, body = ask(server, path, {**study.question, name: value})
+    assert status == 200
+    assert "the computation failed" not in json.loads(body).get("error", "")
+
+
 # -- whom ------------------------------------------------------------------------------------------------------------
 
 

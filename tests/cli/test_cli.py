@@ -98,7 +98,7 @@ def test_sensitivity_in_words_and_as_json(folder):
     text = " ".join(run(*arguments, "--sensitivity", "--details", cwd=folder).stdout.split())
     assert "A hidden common cause would have to explain 31% of the unexplained" in text
     assert "An unmeasured common cause that explains 38%" in text
-    assert "as strong as r2_treatment r2_outcome mean" in text
+    assert "as strong as treatment outcome same direction" in text
     found = json.loads(run(*arguments, "--sensitivity", "--json", cwd=folder).stdout)
     assert len(found["sensitivity"]["table"]) == 36
     assert found["sensitivity"]["benchmarks"][0]["as strong as"] == "age"

@@ -128,3 +128,17 @@ def test_yes_no_outcomes_need_rows(tmp_path, tables):
     )
     with pytest.raises(DataError, match="moments, which hold no rows"):
         fit(tmp_path / "m.json", graph, families={"y": "bernoulli"})
+
+
+def test_a_site_that_is_added_twice_is_noticed_also_from_files(tmp_path):
+    rng = np.random.default_rng(0)
+    here, there, third = (ad.Moments.from_table(rng.standard_normal((20, 2)), names=["x", "y"]) for _ in range(3))
+    whole = sum([here, there, third])
+    assert whole.n == 60
+    for name in ("whole.json", "whole.npz"):
+        whole.save(tmp_path / name)
+        with pytest.warns(ad.AlldagsWarning, match=r"added twice \(60 and 20 rows\): its rows now count twice"):
+            ad.Moments.load(tmp_path / name) + there
+    there.save(tmp_path / "there.json")
+    with pytest.warns(ad.AlldagsWarning, match="add each part once"):
+        (here + there) + ad.Moments.load(tmp_path / "there.json").select(["y", "x"])

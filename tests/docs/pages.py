@@ -60,6 +60,7 @@ TEXTBOOK_PAGES = (
     "docs/tutorials/nhefs.md",
     "docs/tutorials/thornton.md",
 )  # their data come with causaldata, and with statsmodels, which it brings
+DOWHY_PAGES = ("docs/how-to/other-libraries.md",)  # run where dowhy is installed
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 
@@ -151,5 +152,5 @@ def update(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or PAGES + DATA_PAGES + TEXTBOOK_PAGES:
+    for name in sys.argv[1:] or PAGES + DATA_PAGES + TEXTBOOK_PAGES + DOWHY_PAGES:
         update(ROOT / name)

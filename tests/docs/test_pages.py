@@ -48,6 +48,12 @@ def test_page_on_textbook_data_prints_what_it_shows(name):
     check_page(name, SAMPLED)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("dowhy") is None, reason="dowhy is not installed")
+@pytest.mark.parametrize("name", pages.DOWHY_PAGES)
+def test_page_on_dowhy_prints_what_it_shows(name):
+    check_page(name)
+
+
 @pytest.mark.parametrize("name", pages.PAGES)
 def test_page_prints_what_it_shows(name):
     check_page(name)

@@ -469,3 +469,9 @@ def test_damaged_files(format: str, graph: ad.CandidateGraph, data: st.DataObjec
     end = data.draw(st.integers(start, min(start + 8, len(text))))
     damaged = text[:start] + data.draw(st.sampled_from(("", *PIECES))) + text[end:]
     graph_or_none(damaged, format)
+
+
+def test_a_short_text_that_stands_for_millions_of_edges_is_refused_at_once():
+    causes, effects = (" ".join(f"{letter}{i}" for i in range(1100)) for letter in "ab")
+    with pytest.raises(GraphError, match=r"line 1: with this arrow the graph has 1,210,000 edges; .* in Python"):
+        parse_graph(f"digraph {{ {{{causes}}} -> {{{effects}}} }}", "dot")

@@ -115,3 +115,16 @@ def test_errors_in_what_has_two_values_are_refused():
     study["t"] = (study["t"] > 0) * 1.0
     with pytest.raises(ad.AlldagsError, match="'t' is yes/no, and errors in it are not those of a number"):
         ad.fit(study, GRAPH, reliability={"t": 0.8}, families="normal", rng=0)
+
+
+def test_errors_where_columns_follow_from_each_other_are_refused():
+    rng = np.random.default_rng(0)
+    few = dict(zip("xyz", rng.standard_normal((3, 3)), strict=True))  # three rows: a plane
+    graph = ad.CandidateGraph.from_order(list("xyz"), 0.5)
+    for engine in ("exact", "mcmc"):
+        with pytest.raises(ad.AlldagsError, match="so much error cannot be"):
+            ad.fit(few, graph, reliability={"y": 0.8}, engine=engine, terms=None)
+    a, b = rng.standard_normal((2, 50))
+    copies = {"x": a, "y": b, "z": b.copy(), "w": a + b + rng.standard_normal(50)}
+    found = ad.fit(copies, ad.CandidateGraph.from_order(list("xyzw"), 0.5), reliability={"x": 0.8}, terms=None, rng=0)
+    assert np.isfinite(found.effect("x", "w").mean)

@@ -164,7 +164,7 @@ def test_strong_confounding_is_noted_where_straight_lines_differ():
     assert low < 0.0 < high
     straight = effect.checks.straight_line.interval()
     assert not straight[0] < 0.0 < straight[1]
-    assert any(note.text.startswith("straight lines") for note in effect.notes)
+    assert any(note.text.startswith("linear regressions") for note in effect.notes)
 
 
 def test_hidden_causes_of_effects_that_are_no_lines(table, tmp_path):

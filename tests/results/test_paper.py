@@ -98,7 +98,7 @@ def test_latex_has_all_rows_and_no_raw_specials(effect: ad.Effect) -> None:
 def test_markdown_is_a_table_that_names_cannot_break(effect: ad.Effect) -> None:
     text = effect.to.markdown()
     assert "| posterior mean | 0.89 |" in text
-    assert escape_markdown("a|b_c*<d>") == r"a\|b\_c\*\<d>"
+    assert escape_markdown("a|b_c*<d> & $e$") == r"a\|b\_c\*&lt;d> &amp; \$e\$"
     table = effect.paths()
     lines = table.to_markdown().splitlines()
     assert lines[:2] == ["| path | mean | sd | probability |", "| --- | ---: | ---: | ---: |"]

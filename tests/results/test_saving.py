@@ -256,5 +256,5 @@ def test_a_failed_write_leaves_the_old_file(saved, monkeypatch):
 def test_a_file_that_unpacks_to_far_more_than_it_holds_is_refused(tmp_path):
     path = tmp_path / "bomb.npz"
     np.savez_compressed(path, header=np.zeros(80_000_000, dtype=np.uint8))
-    with pytest.raises(DataError, match=r"is damaged: \d+ kB that unpack to 80 MB, which no saved posterior does"):
+    with pytest.raises(DataError, match=r"is damaged: \d+ kB that unpack to 80 MB, which no file of a table does"):
         ad.load(path)

@@ -204,10 +204,32 @@ def test_either_direction_has_its_benchmarks_and_its_table(sensitivity):
         assert sensitivity.table([0.1], [0.2], sign=sign)["mean"] == [sensitivity.at(0.1, 0.2, sign=sign).mean]
     summary = sensitivity.summary()
     assert summary.same_direction[0] < mean < summary.opposite_directions[0]
-    text = sensitivity.text()
-    assert text.count("away from zero") == text.count("towards zero") == 2  # benchmarks and grid
     with pytest.raises(AlldagsError, match="sign must be one of"):
         sensitivity.benchmark("age", sign="up")
+
+
+def test_the_grid_is_printed_where_there_is_something_to_bring_to_zero(sensitivity):
+    text = sensitivity.text()
+    assert text.count("away from zero") == 1
+    assert "towards zero" not in text
+    age = next(line for line in text.split("\n") if line.startswith("age "))
+    ends = [sensitivity.benchmark("age", sign=sign).answer for sign in ("positive", "negative")]
+    assert [f"{one.mean:.2f} ({one.low:.2f} to {one.high:.2f})" in age for one in ends] == [True, True]
+    x, z, noise = np.random.default_rng(3).standard_normal((3, 200))
+    none = ad.effect({"x": x + z, "z": z, "y": z + noise}, treatment="x", outcome="y", confounders=["z"], terms=None)
+    assert none.interval()[0] < 0.0 < none.interval()[1]
+    assert "opposite directions" in none.sensitivity().text()
+    assert "pushed the estimate" not in none.sensitivity().text()
+
+
+@pytest.mark.parametrize("terms", [None, "auto"])
+def test_what_is_printed_of_hidden_causes_is_what_sensitivity_says(terms):
+    study = ad.datasets.example()
+    table = study.table | {"smoking": (study.table["smoking"] > study.table["smoking"].mean()) * 1.0}
+    effect = ad.fit(table, study.graph, terms=terms, rng=0).effect("smoking", "risk")
+    hidden, asked = effect.summary().hidden, effect.sensitivity().brief()
+    assert hidden == asked
+    assert hidden.share_interval > 0
 
 
 @pytest.mark.parametrize(("slope", "treated"), [(0.8, 0.5), (0.8, 0.2), (0.3, 0.1), (2.0, 0.6)])

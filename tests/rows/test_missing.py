@@ -253,6 +253,36 @@ def test_mistakes_are_named(holes, options, words):
         fit(holes, GRAPH, names=NAMES, **options)
 
 
+def gaps_of_the_outcome():
+    x, z, noise = np.random.default_rng(5).standard_normal((3, 200))
+    table = {"x": x + z, "z": z, "y": x + z + noise}
+    table["y"][::9] = np.nan
+    return table, {"treatment": "x", "outcome": "y", "confounders": ["z"], "rng": 0}
+
+
+def test_gaps_that_leave_out_rows_of_one_regression_are_not_to_be_decided_on():
+    table, study = gaps_of_the_outcome()
+    assert np.isfinite(ad.effect(table, **study).mean)
+    table["z"] = np.where(np.arange(200) % 50 == 1, np.nan, table["z"])
+    with pytest.raises(DataError, match=r"missing values in column 'z' \(4\); of 200 rows, 4 have one: drop them"):
+        ad.effect(table, **study)
+
+
+def test_a_refusal_names_the_gaps_and_not_an_option_that_nobody_asked_for():
+    table, study = gaps_of_the_outcome()
+    effect = ad.effect(table, **study)
+    with pytest.raises(
+        DataError, match=r"a placebo and gaps do not go together: .* drop such rows with missing='drop'"
+    ):
+        effect.checks.placebo(2)
+    assert len(ad.effect(table, **study, missing="drop").checks.placebo(2, rng=0).means) == 2
+    with pytest.raises(DataError, match=r"errors of measurement in 'z' .* and gaps of 'y' do not go together"):
+        ad.effect(table, **study, reliability={"z": 0.8})
+    survival = {"y": ad.Survival(event="seen")}
+    with pytest.raises(DataError, match=r"survival time 'y' and gaps of 'y' do not go together: .* may have been"):
+        ad.effect(table | {"y": np.exp(table["y"]), "seen": table["z"] > 0}, **study, families=survival)
+
+
 def test_infinite_values_are_not_imputed(holes):
     holes[0, 0] = np.inf
     with pytest.raises(DataError, match="infinite values in 'c1'"):

@@ -85,6 +85,7 @@ def record(entry: dict) -> EffectSummary:
     fields["explained"] = tuple(Explained(**item) for item in fields["explained"])
     fields["not_normal"] = tuple(NotNormal(**item) for item in fields["not_normal"])
     fields["heavy_tails"] = tuple(HeavyTails(**item) for item in fields.get("heavy_tails", ()))
+    fields["correlated"] = tuple(fields.get("correlated", ()))
     fields["either_side"] = tuple(fields.get("either_side", ()))
     fields["shapes"] = tuple(map(tuple, fields["shapes"]))
     fields["open_pairs"] = tuple(OpenDirection(**item) for item in fields["open_pairs"])

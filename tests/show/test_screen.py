@@ -18,7 +18,7 @@ from alldags.show.hidden import hidden_short
 from alldags.show.json import effect_dict
 from alldags.show.screen import MOST_LINES, screen_text
 from alldags.show.sensitivity import SensitivitySummary, hidden_sentence, sensitivity_text
-from alldags.show.summary import Adjustment, GivenEffect
+from alldags.show.summary import Adjustment, GivenEffect, MissingShare
 from alldags.show.words import effect_text
 from lines import fit
 from results.test_effect_contract import STUDIES, fitted, study, table
@@ -132,7 +132,7 @@ def test_an_effect_in_doubt_leads_with_what_it_is_if_there_is_one():
     assert text.startswith("If smoking acts on risk at all (13.0%), raising smoking by one unit raises\nrisk by 0.77")
     rows = [line.split()[0] for line in text.split("\n") if line.startswith("  ")]
     assert rows[:2] == ["effect", "averaged"]
-    assert "no effect at all           87.0% (19.7% before); small ones look like none" in text
+    assert "no effect at all           87.0% (19.7% before); small effects look the same" in text
     for sure in (0.001, 0.995):
         assert "If smoking" not in screen_text(replace(doubt, probability_no_effect=sure))
 
@@ -151,9 +151,9 @@ def test_which_way_is_said_only_where_the_interval_leaves_no_doubt():
 def test_shares_of_the_variance_are_those_of_the_record():
     share = round(100 * (PLAIN.sd_structure / PLAIN.sd) ** 2)
     assert f"uncertainty from           500 rows ({100 - share}%), which causes act ({share}%)" in screen_text(PLAIN)
-    assert "500 rows; hardly which causes act" in screen_text(replace(PLAIN, sd_structure=0.001))
+    assert "500 rows; hardly from which causes act" in screen_text(replace(PLAIN, sd_structure=0.001))
     halves = replace(PLAIN, sd_hidden=PLAIN.sd * 0.5**0.5, sd_structure=0.0)
-    assert "500 rows (50%), a hidden cause (50%); hardly which causes act" in " ".join(screen_text(halves).split())
+    assert "500 rows (50%), a hidden cause (50%); hardly from which causes act" in " ".join(screen_text(halves).split())
     assert "500 rows and which causes act" in screen_text(replace(PLAIN, sd_structure=None))
     assert "uncertainty from           500 rows\n" in screen_text(replace(PLAIN, log10_graphs=0.0))
 
@@ -176,8 +176,8 @@ def test_covariates_of_all_graphs_and_of_some_are_told_apart():
     never = Adjustment("hair", 0.01, 0.0)
     said = {
         (sure,): "Adjusted for age; ",
-        (sure, some): "Adjusted for age, in part for sex; ",
-        (some, never): "Adjusted in part for sex; ",
+        (sure, some): "Adjusted for age, in some graphs for sex; ",
+        (some, never): "Adjusted in some graphs for sex; ",
         (never,): "Adjusted for none of 1 candidates; ",
     }
     for adjusted, words in said.items():
@@ -185,7 +185,7 @@ def test_covariates_of_all_graphs_and_of_some_are_told_apart():
     many = tuple(Adjustment(f"covariate_{i}", 0.99 if i < 9 else 0.3, 0.0) for i in range(20))
     lines = screen_text(replace(PLAIN, adjusted=many)).split("\n")
     first = next(i for i, line in enumerate(lines) if line.startswith("Adjusted"))
-    assert lines[first] == "Adjusted for covariate_0, covariate_1 and 7 more, in part for 11 more."
+    assert lines[first] == "Adjusted for covariate_0, covariate_1 and 7 more, in some graphs for 11 more."
     assert lines[first + 1] == "65,536 graphs averaged."
 
 
@@ -196,14 +196,14 @@ def test_a_small_effect_looks_like_none():
     study = {"treatment": "x", "outcome": "y", "terms": None, "rng": 0}
     effect = ad.effect(table, **study, probability=0.5)
     assert effect.probability_no_effect > 0.7
-    assert "small ones look like none" in str(effect)
-    assert "look like none" not in str(ad.effect(table, **study))
+    assert "small effects look the same" in str(effect)
+    assert "look the same" not in str(ad.effect(table, **study))
 
 
 def test_shapes_that_were_averaged_are_named():
-    for likely, said in ((0.97, "straight lines probable (97%)"), (0.999, "straight lines certain")):
+    for likely, said in ((0.97, "no curves needed (97% probable)"), (0.999, "no curves needed")):
         assert said in screen_text(replace(PLAIN, shapes=(("straight", likely), ("arms", 1 - likely))))
-    assert "lines and curves" in screen_text(replace(PLAIN, shapes=(("straight", 0.6), ("curves", 0.4))))
+    assert "with and without curves" in screen_text(replace(PLAIN, shapes=(("straight", 0.6), ("curves", 0.4))))
     assert "%." not in screen_text(replace(PLAIN, shapes=(("straight", 1.0),))).split("Adjusted")[1].split("\n")[0]
 
 
@@ -377,3 +377,34 @@ def test_nothing_is_warned_of_after_showing(show):
 def test_nothing_is_warned_of_where_no_note_changes_the_answer():
     example = ad.datasets.example()
     assert fit(example.table, example.graph, rng=0).effect("smoking", "risk").mean
+
+
+def crowded(**changes):
+    """Return a summary of a yes/no treatment with long names, whose rows need two lines, and three notes to read."""
+    hidden = replace(PLAIN.hidden, odds_mean=3.0, odds_interval=2.5, covariate_odds=1.5)
+    missing = MissingShare(imputations=20, sd=0.001, share=0.0, error=0.0)
+    notes = tuple(Note(f"the {place} thing to know", "changes the answer") for place in ("first", "second", "third"))
+    long = tuple(Adjustment(f"a_rather_long_name_{i}", p, 0.0) for i, p in enumerate((0.99, 0.99, 0.3, 0.2)))
+    said = {"notes": notes, "hidden": hidden, "missing": missing, "rows_outcome": 1566.0, "rows": 1629.0}
+    shapes = (("straight", 0.5), ("curves", 0.5))
+    return replace(PLAIN, **{"adjusted": long, "shapes": shapes, **said, **changes})
+
+
+def test_where_room_is_short_it_is_said_that_there_are_more_notes():
+    text = screen_text(crowded())
+    assert "the first thing to know" in text
+    assert "2 more to read before you use the number" in text
+    assert "hardly from missing values" in " ".join(screen_text(crowded(notes=())).split())
+    assert "More: --details (3 notes), --json" in screen_text(crowded(), command=True)
+    assert "More: --details, --json" in screen_text(crowded(notes=()), command=True)
+
+
+def test_names_of_what_is_in_all_graphs_come_before_those_of_some():
+    assert "Adjusted for a_rather_long_name_0 and 1 more" in screen_text(crowded()).replace("…", "_")
+
+
+def test_notes_are_printed_one_below_the_other():
+    study = ad.datasets.example()
+    notes = ad.fit({**study.table, "site": [1] * 500}, study.graph, terms=None).effect("smoking", "risk").notes
+    assert str(notes) == "for the record\n- columns not in the graph were ignored: 'site'"
+    assert str(notes[:0]) == "()"

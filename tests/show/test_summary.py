@@ -209,6 +209,8 @@ def test_the_effect_given_that_there_is_one_is_said_where_it_differs(plain):
 
 def test_what_was_assumed_is_worded_as_assumed(plain):
     sure = replace(plain, prior_no_effect=0.0, probability_no_effect=0.0)
+    assert effect_dict(sure)["probability_no_effect"] is None
+    assert effect_dict(plain)["probability_no_effect"] == plain.probability_no_effect
     assert sentence(sure).endswith("Whether there is an effect was not asked: only its size was estimated.")
     assert dict(rows(sure))["P(no effect)"] == "not asked"
 

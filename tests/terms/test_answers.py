@@ -59,7 +59,7 @@ def test_what_is_printed(effect):
     text = everything(effect)
     assert "changes score by" in text
     assert "curves were looked for in score" in text
-    assert "straight lines would give" in text
+    assert "linear regressions alone give" in text
     assert max(map(len, text.splitlines())) <= 80
     summary = effect.summary()
     assert summary.levels[1] - summary.levels[0] == pytest.approx(effect.mean, abs=1e-9)

@@ -10,6 +10,7 @@ import pytest
 import alldags as ad
 from alldags.columns.base import RowValues
 from alldags.columns.products import OnArm
+from alldags.errors import DataError
 from alldags.nodes.build import EXPECTED, NodeTerms, Sums, assembled
 from lines import fit
 from naive.logistic import enumerate_sets
@@ -208,3 +209,30 @@ def test_a_treatment_that_was_moved_is_on_the_other_arm_whatever_its_unit():
         (low, high) = (effect.do(value).mean.mean for value in (0.0, 1.0))
         assert high - low == pytest.approx(effect.mean, abs=0.1 * effect.sd)
         assert effect.sd > 0.035
+
+
+def copied(kind, rows=200):
+    rng = np.random.default_rng(4)
+    a, b = rng.standard_normal((2, rows))
+    t = {"copy": a.copy(), "multiple": 3.0 - 2.0 * a, "arms": (a > 0) * 1.0, "square": a**2}[kind]
+    table = {"a": t.copy() if kind == "arms" else a, "b": b, "t": t}
+    return {**table, "y": table["t"] + b**2 + rng.standard_normal(rows)}
+
+
+@pytest.mark.parametrize("family", ["normal", "student"])
+@pytest.mark.parametrize("kind", ["copy", "multiple", "arms"])
+def test_a_treatment_that_is_a_multiple_of_a_confounder_is_answered_by_straight_lines(kind, family):
+    asked = {"treatment": "t", "outcome": "y", "confounders": ["a", "b"], "families": {"y": family}, "rng": 0}
+    default, lines = (ad.effect(copied(kind), **asked, terms=terms) for terms in ("auto", None))
+    assert default.mean == pytest.approx(lines.mean, rel=1e-9)
+    assert default.sd == pytest.approx(lines.sd, rel=1e-9)
+    assert default.sd > 0.2  # data cannot tell which of the two acts
+    graph = ad.CandidateGraph.from_tiers([["a", "b"], ["t"], ["y"]], 0.5)
+    with pytest.raises(DataError, match=r"'t' is a copy or multiple of another cause of 'y'.* keep one of them"):
+        _ = ad.fit(copied(kind), graph, families={"y": family}, terms={"y": ad.Terms()}).effect("t", "y").mean
+
+
+def test_a_treatment_that_is_the_square_of_a_confounder_keeps_its_own_line():
+    effect = ad.effect(copied("square"), treatment="t", outcome="y", confounders=["a", "b"], rng=0)
+    assert effect.mean == pytest.approx(1.0, abs=2.0 * effect.sd)  # its own line, or a bend of the confounder
+    assert 0.1 < effect.sd < 0.5

@@ -142,10 +142,10 @@ class Response:
             for block in blocks(rows.count, size, route):
                 low, high = Push(rows, samples, route, block).both(*moves)
                 gap = low if comparison.is_level else high - low
-                parts = (low, high, gap, gap**2)
+                parts = (low, high, gap, _square(gap))
                 sums[:, block] += np.array([rows.sums(part) for part in parts])
         low, high, gap, square = sums / total
-        return Outcomes(low, high, np.maximum(square - gap**2, 0.0) / count)
+        return Outcomes(low, high, np.maximum(square - _square(gap), 0.0) / count)
 
     def batches(self) -> Iterator[PushedRows]:
         """Yield the rows that are asked about."""
@@ -197,6 +197,12 @@ def rows_asked(
             yield PushedRows(
                 own, model.data, _uniforms(seed, stop, own.count, drawn), weight, folds_of(model, nodes, own)
             )
+
+
+def _square(values: FloatArray) -> FloatArray:
+    """Return squares, infinite where an exponential was followed far outside the data."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values**2)
 
 
 def _uniforms(seed: int, start: int, count: int, names: Sequence[str]) -> dict[str, FloatArray]:

@@ -55,7 +55,7 @@ def said_of_rows(posterior: ExaminedPosterior) -> Iterator[str]:
         yield "weights of the rows: every row counts once"
     if "clusters" in asked:
         yield "clusters: rows are taken for independent, so that p-values are too small"
-    if asked & {"imputation", "completed tables"}:
+    if asked & {"imputation", "gaps", "completed tables"}:
         yield "rows with missing values: checks of rows look at complete ones"
 
 

@@ -15,7 +15,7 @@ from alldags.notes import Note
 from alldags.wording import option
 
 LEAST_NATS = 10.0
-_HARMLESS = frozenset({"dropped rows", "imputation", "completed tables", "categories"})
+_HARMLESS = frozenset({"dropped rows", "imputation", "gaps", "completed tables", "categories"})
 # complete rows show curves as well
 _MOST_VALUES = 20_000_000  # rows times causes that are looked at
 

@@ -78,9 +78,9 @@ def inflation(data: ChildData, causes: Sequence[str]) -> FloatArray:
     gram = data.scatter[np.ix_(places, places)]
     scale = np.sqrt(np.diag(gram))
     values, vectors = np.linalg.eigh(gram / np.outer(scale, scale))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 times infinity, which is left out
         inverse = np.where(values > _SINGULAR, 1.0 / np.maximum(values, _SINGULAR), np.inf)
-    found = np.where(vectors**2 > 1e-12, vectors**2 * inverse, 0.0).sum(axis=1)
+        found = np.where(vectors**2 > 1e-12, vectors**2 * inverse, 0.0).sum(axis=1)
     return np.asarray(np.maximum(found, 1.0))
 
 

@@ -152,12 +152,13 @@ def _link_note(effect: ExaminedEffect) -> Iterator[Note]:
     example = check.names[0] if check.names else "z"
     instrument = f"graph.instrument({example!r}, treatment={effect.treatment!r})"
     say_so = either(f"say so: {instrument}", "leave its other edges out of the graph")
+    moved = f"moved the effect from {number(check.mean_without)} to {number(check.mean)}"
     yield Note(
         f"weak confounders or instruments: taking what drives {effect.treatment} for possible causes of what comes "
-        f"after it moved the effect from {number(check.mean_without)} to {number(check.mean)} ({abs(check.shift):.1f} "
-        f"standard deviations), most through {names}; if one of them acts on {effect.outcome} only through "
-        f"{effect.treatment}, {say_so}",
+        f"after it {moved} ({abs(check.shift):.1f} standard deviations), most through {names}; if one of them acts on "
+        f"{effect.outcome} only through {effect.treatment}, {say_so}",
         "check",
+        short=f"weak confounders, or instruments, {moved}",
     )
 
 
@@ -276,7 +277,7 @@ def _cluster_notes(effect: ExaminedEffect) -> Iterator[Note]:
 
 
 def _kind_notes(effect: ExaminedEffect) -> Iterator[Note]:
-    """Say what straight lines would give, and how effects that bend were computed."""
+    """Say what straight lines alone give, and how effects that bend were computed."""
     if not effect.measure or isinstance(effect.answer, ClosedAnswer):
         return
     bends = any(_bends(total) for total in effect.workings.totals.items)
@@ -366,10 +367,13 @@ def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
     given = f"{number(straight.mean)} ({number(low)} to {number(high)})"
     if bends:
         said = f", as with {option('families', 'normal')}," if effect.measure in MEASURES else ""
-        yield Note(f"the shape matters: straight lines{said} would give {given}", "check")
+        short = f"curves change the answer: linear regressions alone give {given}"
+        yield Note(f"curves change the answer: linear regressions alone{said} give {given}", "check", short=short)
         return
+    instead = f"give {given} instead of {number(effect.mean)}"
     yield Note(
-        f"straight lines, as with {option('families', 'normal')}, give {given} instead of {number(effect.mean)}: the "
+        f"linear regressions, as with {option('families', 'normal')}, {instead}: the "
         f"{'probability' if effect.measure == 'risk' else 'mean'} bends where treated and untreated rows differ",
         "check",
+        short=f"linear regressions {instead}",
     )

@@ -48,7 +48,8 @@ class RowTable:
     Parameters
     ----------
     columns
-        All columns that will be asked for; a row with a missing value in any of them is left out.
+        All columns that will be asked for; a row with a missing value in any of them is left out, and one that counts
+        for nothing.
     marks
         Those of them that are about the rows.
 
@@ -102,5 +103,7 @@ class RowTable:
     def _read(self, size: int) -> Iterator[FloatArray]:
         for start in range(0, self.columns.rows, size):
             block = np.column_stack(self.columns.read(start, min(self.columns.rows, start + size))).astype(np.float64)
-            complete = ~np.isnan(block).any(axis=1)
-            yield block if complete.all() else block[complete]
+            kept = ~np.isnan(block).any(axis=1)
+            if self.marks.weight is not None:
+                kept &= block[:, self.columns.names.index(self.marks.weight)] != 0.0
+            yield block if kept.all() else block[kept]

@@ -146,7 +146,7 @@ class LaggedSource:
         """Return the rows of the table, in order, that some usable rows and their past lie in."""
         first = any(name.endswith(FIRST) for name in names)
         low = (self.windows.first if first else self.windows.at)[start]
-        return int(low) - self.lags, int(self.windows.at[stop - 1]) + 1
+        return int(low) - self.lags, int(self.windows.at[min(stop, len(self.windows.at)) - 1]) + 1
 
     def _of_clock(self, name: str, places: IntArray) -> Column:
         rows = places if self.windows.order is None else self.windows.order[places]

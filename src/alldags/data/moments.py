@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, TypeAlias, get_args
+from warnings import warn
 
 from alldags import checks
 from alldags.data.columns import refuse_names
@@ -13,8 +14,8 @@ from alldags.data.covariance import covariance_moments
 from alldags.data.pushdown import pushed_down
 from alldags.data.record import MomentsRecord
 from alldags.data.source import open_source
-from alldags.data.storage import load_moments, save_moments
-from alldags.errors import DataError
+from alldags.data.storage import load_moments, mark_of, save_moments
+from alldags.errors import AlldagsWarning, DataError
 
 Gaps: TypeAlias = Literal["raise", "drop"]
 
@@ -38,15 +39,32 @@ class Moments(MomentsRecord):
         Column names, m of them.
     profile
         Extremes of the columns, where rows were seen: behind notes about likely mistakes in the data.
+    parts
+        Marks of the parts that were added up, so that one that comes twice is noticed; empty for a single one.
 
     Examples
     --------
     >>> import numpy as np, alldags as ad
-    >>> part = ad.Moments.from_table(np.array([[0.0, 1.0], [2.0, 5.0]]), names=["x", "y"])
-    >>> whole = part + part
+    >>> here = ad.Moments.from_table(np.array([[0.0, 1.0], [2.0, 5.0]]), names=["x", "y"])
+    >>> there = ad.Moments.from_table(np.array([[1.0, 4.0], [3.0, 2.0]]), names=["x", "y"])
+    >>> whole = here + there
     >>> whole.n, whole.mean.tolist()
-    (4, [1.0, 3.0])
+    (4, [1.5, 3.0])
     """
+
+    def __add__(self, other: Self) -> Self:
+        found = super().__add__(other)
+        if not isinstance(other, Moments):
+            return found
+        mine, theirs = (one.parts or frozenset({mark_of(one)}) for one in (self, other))
+        if mine & theirs:
+            warn(
+                f"the same part of the data was added twice ({self.n:,.0f} and {other.n:,.0f} rows): its rows now "
+                "count twice, and intervals are too narrow; add each part once",
+                AlldagsWarning,
+                stacklevel=2,
+            )
+        return replace(found, parts=mine | theirs)
 
     @classmethod
     def from_table(
@@ -123,7 +141,7 @@ class Moments(MomentsRecord):
     def load(cls, path: str | os.PathLike[str]) -> Moments:
         """Read moments that `save` wrote; nothing in the file is run, and all of it is checked."""
         found = load_moments(path)
-        return cls(found.n, found.mean, found.scatter, found.names)
+        return cls(found.n, found.mean, found.scatter, found.names, parts=found.parts)
 
 
 def read_moments(

@@ -12,7 +12,7 @@ import numpy as np
 from alldags import checks, meetings
 from alldags.data.absorbed import absorbed_note, check_left, staggered
 from alldags.data.accumulate import column_profile
-from alldags.data.bad_values import dropped_note
+from alldags.data.bad_values import bad_values_error, dropped_note
 from alldags.data.batches import Marks
 from alldags.data.clusters import check_clusters, cluster_keys
 from alldags.data.columns import check_names, columns_of, refuse_names
@@ -215,10 +215,11 @@ def read_tables(
         try:
             found = _as_it_is(source, columns, options, n_jobs, progress, levels)
         except MissingValuesError as error:
-            if options.factors or not completer.leaves_out(error.columns):
-                raise
+            if kept := [name for name in error.columns if not completer.leaves_out([name])]:
+                raise (error if len(kept) == len(error.columns) else _gaps_of(source, kept)) from None
+            asked |= {"gaps": error.columns}
+            meetings.check(asked)
             options = replace(options, missing="impute")
-            asked |= options.asked
     if found is None:
         found = _imputed_here(source, columns, levels, options, rng, n_jobs, completer)
     used = (*columns, *options.columns, *completer.beside)
@@ -227,6 +228,11 @@ def read_tables(
     # what a column outside the graph has to do with others within levels is not looked at
     outside = None if options.factors else look_outside(source, columns, used)
     return replace(found, notes=notes, outside=outside, levels=levels, asked=asked)
+
+
+def _gaps_of(source: Source, names: Sequence[str]) -> DataError:
+    """Return the refusal of gaps that have to be decided on, without those that leave out rows of one regression."""
+    return bad_values_error(names, source.tally(names), drop_missing=False)
 
 
 def _asked(source: Source, levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
@@ -331,7 +337,10 @@ def _imputed_elsewhere(
     meetings.check(asked)
     _check_set(levels, options)
     columns = coded_columns(variables, levels)
-    parts = tuple(_as_it_is(source, columns, options, n_jobs) for source in sources)
+    try:
+        parts = tuple(_as_it_is(source, columns, options, n_jobs) for source in sources)
+    except MissingValuesError as error:
+        raise meetings.refusal("completed tables", "gaps", {**asked, "gaps": error.columns}) from None
     note = Note(f"answers are averaged over {len(tables)} completed tables, with equal weights")
     ignored = ignored_columns_note(sources[0], (*columns, *options.columns))
     return Tables(

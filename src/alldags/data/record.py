@@ -26,7 +26,7 @@ class MomentsRecord:
     """Row count, means and centred cross-products of named columns; for the meaning of each see `alldags.Moments`.
 
     `taken` is the degrees of freedom that centring took: 1, or those of fixed effects, inside whose levels the
-    cross-products then are.
+    cross-products then are. `parts` are marks of what was added up; empty for a single part.
     """
 
     n: float
@@ -35,6 +35,7 @@ class MomentsRecord:
     names: tuple[str, ...]
     profile: Profile | None = field(default=None, kw_only=True, repr=False)
     taken: int = field(default=1, kw_only=True, repr=False)
+    parts: frozenset[str] = field(default=frozenset(), kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         m = len(self.names)

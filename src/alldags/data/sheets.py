@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
+from alldags.archives import check_size
 from alldags.data.arrow import pyarrow
 from alldags.data.columns import check_names, not_numbers
 from alldags.data.stream import Batches, Stream
@@ -24,6 +26,8 @@ def excel_stream(file: Path, sheet: str | None = None) -> Stream:
     """Open a sheet of an .xlsx file, names in its first row; without a name of a sheet, the only one that is filled."""
     openpyxl: Any = require("openpyxl", "excel")
     try:
+        with ZipFile(file) as archive:
+            check_size(file, archive.infolist())
         with file.open("rb") as content:  # which openpyxl leaves open if it fails
             book = openpyxl.load_workbook(content, read_only=True, data_only=True)
             chosen, rows = _sheet(file, book, sheet)

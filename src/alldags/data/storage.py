@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from alldags import checks
+from alldags.archives import read_arrays, write_arrays
 from alldags.data.columns import check_names
 from alldags.data.record import MomentsRecord
 from alldags.errors import DataError
-from alldags.files import replacing
+from alldags.files import write_text
 from alldags.typing import FloatArray
 
 SCHEMA = "alldags.moments/1"
 ENDINGS = (".json", ".npz")
 _SYMMETRY = 1e-9
+_MEMBERS = re.compile("schema|n|names|mean|scatter|parts")
+
+
+def mark_of(moments: MomentsRecord) -> str:
+    """Return what tells moments from others, whatever the order of the columns."""
+    own = moments.select(sorted(moments.names))
+    numbers = np.concatenate([[own.n], own.mean, own.scatter.ravel()])
+    return sha256(repr(own.names).encode() + numbers.tobytes()).hexdigest()[:16]
 
 
 def save_moments(moments: MomentsRecord, path: str | os.PathLike[str]) -> None:
@@ -28,8 +39,7 @@ def save_moments(moments: MomentsRecord, path: str | os.PathLike[str]) -> None:
     if not (np.isfinite(moments.mean).all() and np.isfinite(moments.scatter).all()):
         raise DataError(f"moments that are not finite cannot be written to {str(file)!r}")
     try:
-        with replacing(file) as temporary:
-            (_write_json if file.name.lower().endswith(".json") else _write_arrays)(moments, temporary)
+        (_write_json if file.name.lower().endswith(".json") else _write_arrays)(moments, file)
     except OSError as error:
         raise DataError(f"cannot write {str(file)!r}: {error}") from error
 
@@ -60,20 +70,15 @@ def _write_json(moments: MomentsRecord, file: Path) -> None:
         "names": list(moments.names),
         "mean": moments.mean.tolist(),
         "scatter": moments.scatter.tolist(),
+        "parts": sorted(moments.parts),
     }
-    file.write_text(json.dumps(content, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+    write_text(file, json.dumps(content, ensure_ascii=False, allow_nan=False))
 
 
 def _write_arrays(moments: MomentsRecord, file: Path) -> None:
-    with file.open("wb") as stream:
-        np.savez_compressed(
-            stream,
-            schema=np.array(SCHEMA),
-            n=np.array(moments.n),
-            names=np.array(moments.names, dtype=np.str_),
-            mean=moments.mean,
-            scatter=moments.scatter,
-        )
+    said = {"schema": np.array(SCHEMA), "n": np.array(moments.n), "names": np.array(moments.names, dtype=np.str_)}
+    parts = np.array(sorted(moments.parts), dtype=np.str_)
+    write_arrays(file, {**said, "mean": moments.mean, "scatter": moments.scatter, "parts": parts})
 
 
 def _read_json(file: Path) -> dict[str, Any]:
@@ -84,18 +89,16 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def _read_arrays(file: Path) -> dict[str, Any]:
-    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-        if not hasattr(arrays, "files"):
-            raise ValueError("it holds a single array")
-        content = {name: arrays[name] for name in arrays.files}
-    return content | {name: content[name].tolist() for name in ("schema", "n", "names") if name in content}
+    content = read_arrays(file, _MEMBERS)
+    return content | {name: content[name].tolist() for name in ("schema", "n", "names", "parts") if name in content}
 
 
 def _checked(found: dict[str, Any]) -> MomentsRecord:
     if not checks.is_number(found["n"]) or not 0 < found["n"] < np.inf:
         raise ValueError(f"n is {found['n']!r}")
     mean, scatter = (np.array(found[name], dtype=np.float64) for name in ("mean", "scatter"))
-    moments = MomentsRecord(found["n"], mean, scatter, check_names(found["names"]))
+    parts = frozenset(map(str, found.get("parts", ())))
+    moments = MomentsRecord(found["n"], mean, scatter, check_names(found["names"]), parts=parts)
     if not (np.isfinite(mean).all() and np.isfinite(scatter).all()):
         raise ValueError("it holds numbers that are not finite")
     check_scatter(scatter)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from alldags.errors import DataError
 from alldags.typing import FloatArray
+
+if TYPE_CHECKING:
+    from alldags.data.batches import RowTable
 
 AT_RISK = 0.1  # share of the rows, in both arms, that is at risk at the default horizon
 _EVENTS_A_PIECE, _MOST_PIECES = 10, 12
@@ -45,6 +50,13 @@ def check_followed(child: str, event: str, entry: str | None, rows: tuple[FloatA
             f"most rows enter, by {entry!r}, at a time at which another row was censored, as where units have several "
             "rows: covariates that vary in time are not modelled; give one row for each unit"
         )
+
+
+def written_out(table: RowTable, *columns: FloatArray) -> list[FloatArray]:
+    """Return columns in which each row stands as often as its frequency weight says."""
+    weight = None if table.marks.effective else table.marks.weight
+    times = np.ones(table.count, dtype=np.int64) if weight is None else table.column(weight).astype(np.int64)
+    return [np.repeat(column, times) for column in columns]
 
 
 def cut_points(times: FloatArray) -> tuple[float, ...]:

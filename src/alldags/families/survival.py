@@ -17,7 +17,7 @@ from alldags.errors import AlldagsError, DataError
 from alldags.families.base import Batch, Completed, Draws, Plain, Point, RowSums, Values
 from alldags.families.baseline import Pieces, drawn, product_limit, restricted_mean, solved, surviving
 from alldags.families.canonical import capped, flatness, link_prior, mode_from, row_blocks, row_spread
-from alldags.families.followed import check_followed, cut_points, horizon_of
+from alldags.families.followed import check_followed, cut_points, horizon_of, written_out
 from alldags.families.quadratic import Quadratic
 from alldags.priors.prior import Prior
 from alldags.typing import FloatArray
@@ -143,6 +143,7 @@ class Survival(Plain):
         stop, event = table.column(child), table.column(self.event)
         start = np.zeros(len(stop)) if self.entry is None else table.column(self.entry)
         check_followed(child, self.event, self.entry, (start, stop, event))
+        start, stop, event = written_out(table, start, stop, event)
         until = horizon_of(child, self.horizon, start, stop, np.zeros(len(stop)))
         return replace(self, cuts=cut_points(stop[event == 1.0]), until=until)
 
@@ -156,7 +157,7 @@ class Survival(Plain):
             return self
         arms = treatment, float(levels[0]), float(levels[1])
         start = np.zeros(len(values)) if self.entry is None else table.column(self.entry)
-        until = horizon_of(child, self.horizon, start, table.column(child), values)
+        until = horizon_of(child, self.horizon, *written_out(table, start, table.column(child), values))
         return replace(self, until=until, arms=arms if self.changing and len(self.cuts) > 0 else None)
 
     # -- prior and point -----------------------------------------------------------------------------------------------

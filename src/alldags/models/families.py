@@ -112,7 +112,7 @@ def with_families(
     children = _children(graphs, data.categories)
     chosen = _said(named, children, tails)
     looks = () if families == "normal" else [name for name in children if name not in named]
-    looks = [name for name in looks if "imputation" in asked or data.look(name).is_yes_no]
+    looks = [name for name in looks if {"imputation", "gaps"} & asked.keys() or data.look(name).is_yes_no]
     if looks and "moments" not in asked:
         source = table.source()
         chosen.update({name: Bernoulli() for name in looks if _is_yes_no(source, name)})

@@ -190,11 +190,16 @@ class FittedGraph:
         """Whether a child's regression may have curves in this model.
 
         Curves of a child that is not normal have no chain to fall back on: those that were not asked for by name are
-        left out where they could not be computed.
+        left out where they could not be computed, or where the treatment is a copy of another cause.
         """
-        if child in self._pairs or not self.data.may_bend(child, self.treatment_of(child)):
+        treatment = self.treatment_of(child)
+        if child in self._pairs or not self.data.may_bend(child, treatment):
             return False
-        return not self.data.on_demand or self.data.model(child).family is None or self.could_bend(child)
+        if not self.data.on_demand:
+            return True
+        if treatment is not None and self.data.is_copied(treatment, self.graph.parents(child)):
+            return False
+        return self.data.model(child).family is None or self.could_bend(child)
 
     def could_bend(self, child: str) -> bool:
         """Tell whether a regression that may bend was computed as one that can be relied on."""

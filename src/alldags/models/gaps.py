@@ -59,13 +59,15 @@ class GraphCompleter:
     def __call__(self, gaps: Gaps, count: int, rng: np.random.Generator) -> Completed:
         """Return completed copies of a table."""
         named = named_families(self.families, self.graphs[0].variables)
-        meetings.check({"imputation": (), **family_asks({name: one for name, one in named.items() if one is not None})})
+        unseen = frozenset(self._unseen(gaps))
+        inside = set(_with_gaps(gaps)) - unseen
+        asked = {"imputation": ()} if inside else {"gaps": tuple(unseen)}
+        meetings.check({**asked, **family_asks({name: one for name, one in named.items() if one is not None})})
         self._check(gaps)
         looks = {name: _look(gaps, name) for name in (*self._plain(gaps), *gaps.auxiliary)}
         families = self._families(gaps, looks)
         terms = read_terms(self.terms, self._causes)
-        unseen = frozenset(self._unseen(gaps))
-        if not set(_with_gaps(gaps)) - unseen:
+        if not inside:
             count = 1  # values that nothing is made of but means over rows
         needs_rows = bool(families or terms) or count == 1
         if self._is_normal(gaps, looks) and not (families or terms or gaps.marks.was_set):

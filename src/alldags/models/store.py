@@ -142,7 +142,7 @@ class NodeStore:
         self._seed = seed
         self._place = {name: i for i, name in enumerate(variables)}
         self._n_jobs = n_jobs
-        self._progress = progress
+        self.progress = progress
         self._nodes: dict[NodeKey, NodePosterior] = {}
         self._blocks: dict[BlockKey, BlockPosterior] = {}
         self._pairs: dict[PairKey, PairPosterior] = {}
@@ -150,7 +150,7 @@ class NodeStore:
     def block(self, key: BlockKey) -> BlockPosterior:
         """Return the posterior of one block."""
         if key not in self._blocks:
-            found = order_engine(self.engine, self._progress)(key.problem(), self.stream(key.terms[0].child))
+            found = order_engine(self.engine, self.progress)(key.problem(), self.stream(key.terms[0].child))
             self._blocks[key] = found
             for sentence in found.diagnostics.troubles:
                 warnings.warn(sentence, AlldagsWarning, stacklevel=5)
@@ -203,7 +203,7 @@ class NodeStore:
         return list(self.engine.fit_many([key.problem() for key in wanted]))
 
     def _fit_apart(self, wanted: list[NodeKey]) -> list[NodePosterior]:
-        with Progress("fitting nodes", len(wanted), show=None if self._progress else False, patience=1.0) as progress:
+        with Progress("fitting nodes", len(wanted), show=None if self.progress else False, patience=1.0) as progress:
 
             def job(key: NodeKey) -> NodePosterior:
                 posterior = self._fit(key)

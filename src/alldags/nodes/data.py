@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _FEW_ROWS, _FEW_IN_ARM = 40, 20  # below, curves are not looked for unasked
 _NO_NOISE = 1e-9  # of a child's variance, left within arms
+_ALIKE = 1.0 - 1e-9  # correlation from which on one is a multiple of the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +286,15 @@ class WorkingData:
         share = (found.mean[x] * self.scale[x] - values[0]) / (values[1] - values[0])
         left = found.scatter[y, y] - found.scatter[x, y] ** 2 / max(found.scatter[x, x], 1e-300)
         return bool(found.rows * min(share, 1.0 - share) >= _FEW_IN_ARM and left > _NO_NOISE * found.scatter[y, y])
+
+    def is_copied(self, name: str, others: Sequence[str]) -> bool:
+        """Tell whether a variable is a multiple of one of some others, up to rounding."""
+        own, rest = (
+            [self.pooled.index[column] for column in self.columns(names)]
+            for names in ((name,), [other for other in others if other != name])
+        )
+        size = np.sqrt(np.diag(self.pooled.scatter))
+        return bool((np.abs(self.pooled.scatter[np.ix_(own, rest)]) > _ALIKE * np.outer(size[own], size[rest])).any())
 
     @property
     def rows(self) -> float:

@@ -21,6 +21,7 @@ from alldags.notes import Note
 from alldags.wording import option
 
 _MOST = 0.98  # of what a column does not share with the others, that may be error
+_ROUNDING = 1e-10  # of a variance: columns of which so little is their own follow from each other
 
 
 @dataclass(frozen=True)
@@ -132,8 +133,9 @@ def _check_left(data: WorkingData, shares: Mapping[str, float]) -> None:
     error = np.zeros(len(root))
     error[[data.pooled.index[name] for name in shares]] = list(shares.values())
     half = np.sqrt(error)
-    inside = half[:, None] * np.linalg.pinv(correlation, hermitian=True) * half
-    largest = float(np.linalg.eigvalsh(inside)[-1])
+    values, vectors = np.linalg.eigh(correlation)
+    stretched = (half[:, None] * vectors) / np.sqrt(np.maximum(values, _ROUNDING))
+    largest = float(np.linalg.eigvalsh(stretched @ stretched.T)[-1])
     if largest < _MOST:
         return
     least = {name: 1.0 - share * _MOST / largest for name, share in shares.items()}

@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
-from zipfile import ZipInfo
 
 import numpy as np
 
+from alldags.archives import read_arrays, write_arrays
 from alldags.data.batches import Marks, RowTable
 from alldags.data.cells import Cells
 from alldags.data.columns import columns_of
@@ -28,7 +29,6 @@ from alldags.data.seen import Seen, plain, restored
 from alldags.effects.jackknife import Jackknife
 from alldags.errors import AlldagsError, DataError
 from alldags.families.kinds import FAMILIES
-from alldags.files import replacing
 from alldags.graph.candidate import CandidateGraph
 from alldags.nodes.measured import Errors
 from alldags.notes import Note
@@ -47,8 +47,8 @@ _HOMES = {
     "alldags.graph.terms": ("Terms",),
     "alldags.engines": ("EM", "K2", "MCMC", "VB", "Auto", "Certified", "Exact", "Full", "Gibbs"),
 }
-_SMALL, _MOST_PACKED = 64_000_000, 200  # bytes; how many times smaller a file is than what is in it
 _CELLS = ("key", "weight", "mean")  # of cells, beside the scatter inside them
+_MEMBERS = re.compile(r"header|outside|profile_[a-z]+|rows\d*|(mean|scatter|cell_[a-z]+)\d+")
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
@@ -64,8 +64,7 @@ def save_recipe(recipe: Recipe, target: str | os.PathLike[str]) -> None:
     """
     header, arrays = _header(recipe), _arrays(recipe)
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8)
-    with replacing(target) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, header=text, **cast("Any", arrays))
+    write_arrays(target, {"header": text, **arrays})
 
 
 def load_recipe(target: str | os.PathLike[str]) -> tuple[Recipe, str]:
@@ -101,20 +100,10 @@ def _read(name: str) -> dict[str, Any]:
     with Path(name).open("rb") as file:
         if file.read(2) != b"PK":
             raise DataError(f"{name!r} is not a posterior that alldags saved")
-        file.seek(0)
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                _check_size(archive.zip.infolist())
-                return {key: archive[key] for key in archive.files}
-        except Exception as error:  # zipfile, zlib and numpy have many for a damaged file
-            raise DataError(f"{name!r} is damaged: {error}") from error
-
-
-def _check_size(members: Sequence[ZipInfo]) -> None:
-    """Refuse a file that unpacks to far more than tables do: it is made to fill the memory."""
-    packed, whole = (sum(getattr(one, size) for one in members) for size in ("compress_size", "file_size"))
-    if whole > _SMALL and whole > _MOST_PACKED * packed:
-        raise ValueError(f"{packed / 1e3:,.0f} kB that unpack to {whole / 1e6:,.0f} MB, which no saved posterior does")
+    try:
+        return read_arrays(name, _MEMBERS)
+    except Exception as error:  # zipfile, zlib and numpy have many for a damaged file
+        raise DataError(f"{name!r} is damaged: {error}") from error
 
 
 # -- header ------------------------------------------------------------------------------------------------------------

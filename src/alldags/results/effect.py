@@ -749,7 +749,8 @@ class Effect:
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know of the table, the computing and the checks of this effect, the worst first.
 
-        Records (`alldags.notes.Note`) with a text and a severity: "changes the answer", "check" or "for the record".
+        Records (`alldags.notes.Note`) with a text and a severity: "changes the answer", "check" or "for the record";
+        printed, each stands on lines of its own.
         """
         values = self._question.comparison.values or ()
         outside = range_note(self.posterior.workings.data.seen, self.treatment, values)

@@ -14,8 +14,7 @@ from alldags.show.sensitivity import SensitivitySummary
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
-_DRAWS = 2000
-_FEW = 300  # draws, where rows are looked at
+_SETS, _INSIDE = 1000, 40  # sets of columns among the draws, about, and columns in one of them
 _MOST_SECONDS = 1.0  # that a number in a printed answer may take
 _SECONDS_PER_SET = 3e-8
 _SECONDS_PER_CUBE, _SECONDS_PER_SOLUTION, _SECONDS_PER_PRODUCT = 3e-11, 5e-6, 1e-9
@@ -34,29 +33,30 @@ def hidden_line(effect: Effect, level: float) -> SensitivitySummary | None:
     if not effect.mean or not math.isfinite(effect.sd) or open_orders(effect):
         return None
     if not is_straight(effect):
-        return represented_line(effect, level, _FEW) if _seconds_for_rows(effect) <= _MOST_SECONDS else None
+        return represented_line(effect, level) if _seconds_for_rows(effect) <= _MOST_SECONDS else None
     if effect.uncertainty.structure is None or _seconds_for_sets(effect) > _MOST_SECONDS:
         return None
-    return Sensitivity(effect._without_hidden, draws=_DRAWS).brief(level)
+    return Sensitivity(effect._without_hidden).brief(level)
 
 
-def represented_line(effect: Effect, level: float, draws: int = 20_000) -> SensitivitySummary | None:
+def represented_line(effect: Effect, level: float) -> SensitivitySummary | None:
     """Return the same of an effect that is no straight line; None where it cannot be said."""
     if "sensitivity" in effect.answer.lacks or not effect.mean or is_straight(effect):
         return None
     try:
-        return effect.sensitivity(draws=draws).brief(level)
+        return effect.sensitivity().brief(level)
     except AlldagsError:  # refused by name where it is asked for
         return None
 
 
 def _seconds_for_rows(effect: Effect) -> float:
     """Return about how long leaving out each covariate's columns, and a pass over the rows, take."""
-    seconds, draws = 0.0, _FEW / max(len(effect.workings.totals.items), 1)
+    seconds, sets = 0.0, _SETS / max(len(effect.workings.totals.items), 1)
     for total in effect.workings.totals.items:
         columns = sum(len(total.model.columns(name)) for name in total.span.reached)
         covariates = len(total.model.graph.variables) - len(total.span.variables)
-        seconds += 2 * draws * (covariates + 1) * (_SECONDS_PER_CUBE * columns**3 + _SECONDS_PER_SOLUTION)
+        each = _SECONDS_PER_CUBE * min(columns, _INSIDE) ** 3 + _SECONDS_PER_SOLUTION
+        seconds += 2 * sets * (covariates + 1) * each
         seconds += _SECONDS_PER_PRODUCT * effect.posterior.rows * columns**2
     return seconds
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from alldags.answers.closed import ClosedAnswer
 from alldags.assumptions.checks import checks_work
@@ -15,6 +16,7 @@ from alldags.graph.edges import Edge
 from alldags.graph.io import format_graph
 from alldags.nodes.build import ALMOST_CERTAIN
 from alldags.priors.words import prior_words
+from alldags.progress import Progress
 from alldags.recipes.origin import installed, origin_of, script_of
 from alldags.results.hidden_line import represented_line
 from alldags.results.kept import KEPT, after_the_data
@@ -28,6 +30,7 @@ from alldags.show.table import Table
 if TYPE_CHECKING:
     from alldags.results.effect import Effect
 
+_Item = TypeVar("_Item")
 _MOST_PATHS = 8
 _MOST_MEDIATORS = 12
 _MOST_STEPS, _FUTURES = 8, 8  # of what could be found out next
@@ -67,12 +70,17 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
     """
     summary = effect.summary(level)
     graph = effect.workings.models.heaviest.graph
+    parts = _CHECKS if checks else ()
+    shown = None if effect.posterior.workings.store.progress else False
+    with Progress("making the report", len(graph.edges) + len(parts), show=shown) as bar:
+        edges = tuple(_advancing(bar, _edge_facts(effect)))
+        sections = tuple(section for part in _advancing(bar, parts) for section in part(effect, summary))
     return Report(
         summary=summary,
         draws=effect.uncertainty.sample.draws,
         variables=graph.variables,
         tiers=graph.tiers(),
-        edges=tuple(_edge_facts(effect)),
+        edges=edges,
         several=len(effect.posterior.graphs) > 1,
         paths=_facts(effect.paths(_MOST_PATHS), "path") if summary.has_path and _can(effect, "paths") else (),
         mediators=_mediators(effect),
@@ -87,8 +95,15 @@ def effect_report(effect: Effect, level: float = 0.95, command: str = "", *, che
         hidden=tuple(f"{first} ↔ {second} ({percent(p)})" for (first, second), p in graph.hidden.items()),
         least_absent=1.0 - ALMOST_CERTAIN,
         command=command,
-        checks=_checks(effect, summary) if checks else (),
+        checks=sections,
     )
+
+
+def _advancing(bar: Progress, items: Iterable[_Item]) -> Iterator[_Item]:
+    """Yield what is worked on one by one, and say so."""
+    for item in items:
+        yield item
+        bar.advance()
 
 
 def _can(effect: Effect, name: str) -> bool:
@@ -111,12 +126,6 @@ def _is_closed(effect: Effect) -> bool:
 
 
 # -- checks ----------------------------------------------------------------------------------------------------------
-
-
-def _checks(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
-    """Return the checks that are quick to make: each is a part of the report."""
-    others = (*_assumptions(effect, summary), *_hidden_cause(effect, summary), *_stability(effect, summary))
-    return (*_every_pair(effect, summary), *others, *next_sections(effect, summary))
 
 
 def next_sections(effect: Effect, summary: EffectSummary) -> tuple[Section, ...]:
@@ -220,13 +229,23 @@ def _interval(summary: EffectSummary, row: dict[str, float]) -> str:
     return f"{mean} ({low} to {high})"
 
 
+_CHECKS: tuple[Callable[[Effect, EffectSummary], tuple[Section, ...]], ...] = (
+    _every_pair,
+    _assumptions,
+    _hidden_cause,
+    _stability,
+    next_sections,
+)  # each is a part of the report
+
+
 # -- edges -----------------------------------------------------------------------------------------------------------
 
 
-def _edge_facts(effect: Effect) -> list[EdgeFacts]:
-    """Return the edges of the graph that is drawn; those that bear on the effect with what they do to it."""
+def _edge_facts(effect: Effect) -> Iterator[EdgeFacts]:
+    """Yield the edges of the graph that is drawn; those that bear on the effect with what they do to it."""
     found = _linear_influences(effect) if _is_closed(effect) else _risk_influences(effect)
-    return [found.get(edge) or _plain(effect, edge) for edge in effect.workings.models.heaviest.graph.edges]
+    for edge in effect.workings.models.heaviest.graph.edges:
+        yield found.get(edge) or _plain(effect, edge)
 
 
 def _after(effect: Effect, edge: Edge) -> float | None:

@@ -30,7 +30,8 @@ from alldags.effects.outcome import check_level
 from alldags.errors import AlldagsError, AlldagsWarning, did_you_mean
 from alldags.results.representer import check_represented, is_straight, represented_analysis, treatment_scale
 from alldags.show.json import hidden_dict
-from alldags.show.sensitivity import SensitivitySummary, sensitivity_text
+from alldags.show.numbers import to_precision
+from alldags.show.sensitivity import SensitivitySummary, sensitivity_text, whole_share
 from alldags.show.table import Table
 
 if TYPE_CHECKING:
@@ -557,14 +558,36 @@ class Sensitivity:
         return Table(columns, note=_WAYS[sign])
 
     def text(self, level: float = 0.95) -> str:
-        """Return the answer in words, what covariates of the same strength would do, and a grid of strengths."""
+        """Return the answer in words, what covariates of the same strength would do, and a grid of strengths.
+
+        The grid only where the interval does not hold zero as it is: it is about what would bring it there.
+        """
         parts = [sensitivity_text(self.summary(level))]
-        ways: tuple[Direction, ...] = ("against", "along") if self._analysis.is_simple else ()
-        parts += [str(self.benchmarks(level, sign)) for sign in ways if self.covariates]
-        for sign in ways:
-            grid = self.table(level=level, sign=sign)
-            parts += [str(Table({name: grid[name] for name in _SHOWN}, note=_WAYS[sign]))]  # no wider than a terminal
+        if self._analysis.is_simple and self.covariates:
+            parts.append(str(self._both_ways(level)))
+        if self._analysis.is_simple and not self._holds_already(level, 0.0):
+            grid = self.table(level=level)
+            parts.append(str(Table({name: grid[name] for name in _SHOWN}, note=_WAYS["against"])))  # fits a terminal
         return "\n\n".join(parts)
+
+    def _both_ways(self, level: float) -> Table:
+        """Return the benchmarks in both directions side by side."""
+        same, opposite = (self.benchmarks(level, sign) for sign in ("positive", "negative"))
+        shares = {"treatment": same["r2_treatment"], "outcome": same["r2_outcome"]}
+        return Table(
+            {
+                "as strong as": list(same["as strong as"]),
+                **{of: [whole_share(share).replace("less than ", "<") for share in shares[of]] for of in shares},
+                "same direction": [self._ends(row) for row in same.rows()],
+                "opposite directions": [self._ends(row) for row in opposite.rows()],
+            },
+            note=f"the effect if a hidden cause, as strong, acts on {self.effect.treatment} and {self.effect.outcome} "
+            "in the same direction, or in opposite ones",
+        )
+
+    def _ends(self, row: Mapping[str, float]) -> str:
+        mean, low, high = (to_precision(row[name], self.effect.sd) for name in ("mean", "low", "high"))
+        return f"{mean} ({low} to {high})"
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Return the analysis as plain numbers, as printed by ``alldags effect --sensitivity --json``."""

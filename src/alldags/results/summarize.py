@@ -85,7 +85,7 @@ def summarize(effect: Effect, level: float) -> EffectSummary:
         scope=None if words is None else words.scope,
         estimate="posterior mean" if words is None else words.estimate,
         engine=engine_line(posterior.engine, effect.uncertainty.engines.values()),
-        notes=effect.notes,
+        notes=tuple(effect.notes),
         adjusted=adjusted_for(effect),
         least_squares=_least_squares(effect.checks.least_squares),
         mean_without_link=_without_link(effect),

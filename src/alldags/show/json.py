@@ -28,7 +28,7 @@ def effect_dict(summary: EffectSummary) -> dict[str, Any]:
         "interval": {"level": summary.level, "low": summary.low, "high": summary.high},
         "probability_positive": summary.probability_positive,
         "probability_negative": summary.probability_negative,
-        "probability_no_effect": summary.probability_no_effect,
+        "probability_no_effect": summary.probability_no_effect if summary.asks_whether else None,
         "sd_structure": summary.sd_structure,
         "sd_coefficients": _finite(summary.sd_coefficients),
         "n": summary.rows,

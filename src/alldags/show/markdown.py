@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-_SPECIAL = ("\\", "|", "*", "_", "`", "<", "[", "]", "#")
+_SPECIAL = {letter: f"\\{letter}" for letter in "\\|*_`[]#$~"} | {"&": "&amp;", "<": "&lt;"}  # not all know "\\<"
 
 
 def escape_markdown(text: str) -> str:
@@ -16,9 +16,7 @@ def escape_markdown(text: str) -> str:
     >>> print(escape_markdown("a_b | c"))
     a\_b \| c
     """
-    for letter in _SPECIAL:
-        text = text.replace(letter, f"\\{letter}")
-    return " ".join(text.split())
+    return "".join(_SPECIAL.get(letter, letter) for letter in " ".join(text.split()))
 
 
 def table_markdown(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:

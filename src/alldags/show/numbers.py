@@ -103,7 +103,7 @@ def some_effect(summary: EffectSummary) -> str:
     if summary.probability_no_effect is None:
         return percent(1.0)
     value = 1.0 - summary.probability_no_effect
-    return percent(value) if summary.prior_no_effect == 0.0 else sampled_percent(value)
+    return sampled_percent(value) if summary.asks_whether else percent(value)
 
 
 def no_effect(summary: EffectSummary, probability: float) -> str:

@@ -125,6 +125,6 @@ def _found(summary: EffectSummary) -> str:
         f"The posterior mean was {amount(summary, summary.mean)} (posterior standard deviation "
         f"{amount(summary, summary.sd)}, {interval_name(summary)} {ends})"
     )
-    if summary.probability_no_effect is None or summary.prior_no_effect == 0.0:
+    if summary.probability_no_effect is None or not summary.asks_whether:
         return f"{text}."
     return f"{text}; the posterior probability of no effect was {no_effect(summary, summary.probability_no_effect)}."

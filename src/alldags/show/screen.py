@@ -33,9 +33,10 @@ _IN_FULL = 0.95  # posterior probability of a covariate that is adjusted for in 
 _CERTAIN = 0.995  # probability of a shape that needs no number
 _GRAPH = "which causes act"  # what averaging over graphs is about
 _NO_NAME = re.compile(r" \d+ covariates")  # instead of names, for which there was no room
-_SHAPES = {"straight": "straight lines"}
+_CURVES = "curves needed"  # in the regression of the outcome, to fit
+_SOME = "in some graphs"  # is what is adjusted for as far as it is probable
 _NOTES = "effect.notes"
-_MORE = either('effect.details(), {notes}effect.report("x.html")', "--details, --json, --report x.html")
+_MORE = either('effect.details(), {notes}effect.report("x.html")', "--details{notes}, --json, --report x.html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def screen_text(summary: EffectSummary, *, command: bool = False) -> str:
       no effect at all           below 0.1% (19.7% before the data)
       uncertainty from           500 rows (71%), which causes act (29%)
     <BLANKLINE>
-    Adjusted for age and income, in part for sex; 65,536 graphs averaged.
+    Adjusted for age and income, in some graphs for sex; 65,536 graphs averaged.
     Hidden causes: one must explain 31% of both to reach zero (age: 5%, 8%).
     More: effect.details(), effect.report("x.html")
     """
@@ -118,7 +119,8 @@ def warnings(notes: Iterable[Note], *, command: bool = False) -> tuple[str, ...]
 def more_line(notes: int, *, command: bool = False) -> str:
     """Say where more is."""
     said = (on_command_line if command else in_python)(_MORE)
-    return f"More: {said.format(notes=f'effect.notes ({notes}), ' if notes else '')}"
+    counted = f" ({notes} note{'s' * (notes > 1)})" if command else f"effect.notes ({notes}), "
+    return f"More: {said.format(notes=counted if notes else '')}"
 
 
 # -- layout ----------------------------------------------------------------------------------------------------------
@@ -132,7 +134,8 @@ def laid_out(parts: Screen) -> str:
     under = [line for text in parts.under for line in _filled(text, width)]
     room = MOST_LINES - len(head) - len(under) - len(ends)
     rows = _row_lines(parts.rows, width, 2)
-    rows = rows if len(rows) < room else _row_lines(parts.rows, width, 1)
+    least = min(len(parts.warnings), 2)  # the worst, and how many more there are
+    rows = rows if len(rows) + max(least, 1) <= room else _row_lines(parts.rows, width, 1)
     room -= len(rows)
     beware = fitted(parts.warnings, room, width, parts.notes)
     first = [""] * (room > len(beware))
@@ -315,11 +318,11 @@ def _levels(summary: EffectSummary) -> list[Row]:
 def no_effect_rows(summary: EffectSummary) -> list[Row]:
     """Give the probability of no effect before and after the data, where it was in doubt."""
     atom, before = summary.probability_no_effect, summary.prior_no_effect
-    if atom is None or before == 0.0:
+    if atom is None or not summary.asks_whether:
         return []
     said = "" if before is None else f" ({percent(before)} before the data)"
     if _in_doubt(summary):
-        said = said.replace(" the data", "") + "; small ones look like none"
+        said = said.replace(" the data", "") + "; small effects look the same"
     return [("no effect at all", f"{no_effect(summary, atom)}{said}")]
 
 
@@ -341,7 +344,7 @@ def _parts(summary: EffectSummary) -> str:
         return f"{units} and {_GRAPH}" if averaged else units
     large = {name: share for name, share in shares.items() if share >= _BARELY}
     rest = f" ({whole_percent(max(1.0 - sum(shares.values()), 0.0))})" if large else ""
-    hardly = "".join(f"; hardly {name}" for name in shares if name not in large)
+    hardly = "".join(f"; hardly from {name}" for name in shares if name not in large)
     return ", ".join([f"{units}{rest}", *(f"{name} ({_part(summary, name, large)})" for name in large)]) + hardly
 
 
@@ -359,7 +362,7 @@ def _share(summary: EffectSummary, sd: float) -> float:
 
 
 def adjusted_line(summary: EffectSummary) -> tuple[str, ...]:
-    """Say in a line or two what was adjusted for, over how many graphs, and how probable straight lines are."""
+    """Say in a line or two what was adjusted for, over how many graphs, and whether straight lines are enough."""
     if not summary.has_path:
         return ()
     end = ", ".join(part for part in (_graphs(summary), _shape(summary)) if part)
@@ -367,7 +370,8 @@ def adjusted_line(summary: EffectSummary) -> tuple[str, ...]:
     short = f"Adjusted {_adjusted(summary, width - len(f'Adjusted ; {end}.'))}; {end}."
     if len(short) <= width and not _NO_NAME.search(short):
         return (short,)
-    return f"Adjusted {_adjusted(summary, width - len('Adjusted .'))}.", f"{end[0].upper()}{end[1:]}."
+    why = ": straight lines do not fit" if end.endswith(f", {_CURVES}") else ""
+    return f"Adjusted {_adjusted(summary, width - len('Adjusted .'))}.", f"{end[0].upper()}{end[1:]}{why}."
 
 
 def _adjusted(summary: EffectSummary, room: int) -> str:
@@ -380,9 +384,13 @@ def _adjusted(summary: EffectSummary, room: int) -> str:
     if not named:
         return f"for none of {len(summary.adjusted)} candidates"
     if not full or not part:
-        return f"{'in part ' * bool(part)}for {_listed(full or part, room - len('in part for '))}"
-    some = f", in part for {_listed(part, max(room // 3, len('99 more')), 'more')}"
-    return f"for {_listed(full, room - len('for ') - len(some))}{some}"
+        return f"{f'{_SOME} ' * bool(part)}for {_listed(full or part, room - len(f'{_SOME} for '))}"
+    for share in (room // 3, 0):  # of what is in some graphs; names of what is in all come first
+        some = f", {_SOME} for {_listed(part, max(share, len('99 more')), 'more')}"
+        text = f"for {_listed(full, room - len('for ') - len(some))}"
+        if not _NO_NAME.search(text):
+            break
+    return f"{text}{some}"
 
 
 def _candidates(summary: EffectSummary) -> str:
@@ -417,6 +425,6 @@ def _shape(summary: EffectSummary) -> str:
         return ""
     name, likely = max(summary.shapes, key=lambda pair: pair[1])
     if likely < _LIKELY:
-        return "lines and curves"
-    shape = _SHAPES.get(name, name)
-    return f"{shape} certain" if likely > _CERTAIN else f"{shape} probable ({whole_percent(likely)})"
+        return "with and without curves"
+    needed = f"no {_CURVES}" if name == "straight" else _CURVES
+    return needed if likely > _CERTAIN else f"{needed} ({whole_percent(likely)} probable)"

@@ -427,3 +427,8 @@ class EffectSummary:
     is_randomized: bool = False
     has_sensitivity: bool = False
     rows_outcome: float | None = None
+
+    @property
+    def asks_whether(self) -> bool:
+        """Whether it was open, before the data, that there is no effect at all."""
+        return self.prior_no_effect != 0.0

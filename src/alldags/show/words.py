@@ -161,7 +161,7 @@ def _mean_outside(summary: EffectSummary) -> str:
 def _no_effect_at_all(summary: EffectSummary) -> str:
     if _zero_by_assumption(summary) or _is_all_atom(summary) or summary.probability_no_effect is None:
         return ""
-    if summary.prior_no_effect == 0.0:
+    if not summary.asks_whether:
         return "Whether there is an effect was not asked: only its size was estimated."
     return f"The probability that there is no effect at all is {_no_effect_words(summary)}."
 
@@ -276,7 +276,7 @@ def _sign_rows(summary: EffectSummary) -> list[Row]:
 def _no_effect_row(summary: EffectSummary) -> list[Row]:
     if summary.probability_no_effect is None:
         return []
-    if summary.prior_no_effect == 0.0:
+    if not summary.asks_whether:
         return [("P(no effect)", "not asked")]
     doubt = summary.probability_no_effect_error
     error = f" (± {100 * doubt:.1g}% Monte Carlo)" if doubt else ""

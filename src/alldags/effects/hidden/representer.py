@@ -63,16 +63,16 @@ class ShortMoments:
     def _solved(self, present: BoolArray, vector: FloatArray, ridge: float) -> FloatArray:
         """Return ``v' G^-1 v`` within each set of columns, shape (draws,); each set is solved once."""
         _, first, places = np.unique(_keys(present), return_index=True, return_inverse=True)
-        sets = present[first]
-        inside = np.column_stack([np.ones(len(sets), dtype=bool), sets])
+        inside = np.column_stack([np.ones(len(first), dtype=bool), present[first]])
         gram = self.gram[:-1, :-1] + ridge * np.diag(np.append(0.0, np.ones(len(self.gram) - 2)))
-        found, step = np.empty(len(sets)), max(1, _SOLVED // gram.size)
-        for start in range(0, len(sets), step):
-            kept = inside[start : start + step]
-            given = np.where(kept, vector, 0.0)
-            matrices = np.where(kept[:, :, None] & kept[:, None, :], gram, np.eye(len(gram)))
-            solved = np.linalg.solve(matrices, given[:, :, None])[:, :, 0]
-            found[start : start + step] = np.einsum("si,si->s", solved, given)
+        sizes, found = inside.sum(axis=1), np.empty(len(first))
+        for size in np.unique(sizes).tolist():  # sets of one size are solved together
+            alike = np.flatnonzero(sizes == size)
+            for some in np.array_split(alike, 1 + alike.size * size**2 // _SOLVED):
+                columns = np.nonzero(inside[some])[1].reshape(some.size, size)
+                given = vector[columns]
+                solved = np.linalg.solve(gram[columns[:, :, None], columns[:, None, :]], given[:, :, None])[:, :, 0]
+                found[some] = np.einsum("si,si->s", solved, given)
         return np.asarray(found[places.ravel()])
 
 

@@ -16,7 +16,7 @@ from alldags.engines.curves.make import columns_of
 from alldags.engines.curves.moments import ArmMoments, arm_moments
 from alldags.engines.curves.normal import fit_normal
 from alldags.engines.curves.posterior import Averaged, CurvedPosterior, Made, together
-from alldags.engines.curves.spec import CurvedSpec, candidates_of
+from alldags.engines.curves.spec import ITSELF, CurvedSpec, candidates_of
 from alldags.errors import DataError
 from alldags.graph.terms import Terms
 from alldags.nodes.onto import parents_problem
@@ -49,6 +49,11 @@ def fit_curves(spec: NodeSpec, rng: np.random.Generator, like: NodePosterior | N
         {name: levels for name, levels in spec.data.categories.items() if name in terms.names},
         spec.about.mediators,
     )
+    if made.mover is not None and spec.data.is_copied(made.mover, terms.names):
+        raise DataError(
+            f"{made.mover!r} is a copy or multiple of another cause of {spec.child!r}, so that curves cannot tell them "
+            f"apart; keep one of them, or leave {spec.child!r} out of terms"
+        )
     return CurvedPosterior(_averaged(made, spec, rng, same), parents_problem(spec.problem(), terms.names))
 
 
@@ -97,7 +102,7 @@ def _made(spec: CurvedSpec, arms: FloatArray | None, sample: RowValues, rng: np.
     """Return the columns that vary and are no copies, and their moments: one more pass over the rows."""
     made = columns_of(spec, arms, sample)
     raw = _moments(spec, arms, made)
-    kept = raw.distinct()
+    kept = raw.distinct([place for place, column in enumerate(made) if isinstance(column, ITSELF)])
     candidates = candidates_of(spec, tuple(made[place] for place in kept), spec.bending(sample))
     raw = raw.chosen(kept)
     return Made(arms, candidates.with_link(raised_by_link(spec, candidates, raw.standardised(), rng)), raw)

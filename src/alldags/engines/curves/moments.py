@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,18 +54,18 @@ class ArmMoments:
         sd = np.sqrt(np.maximum(np.diag(scatter), 0.0) / self.rows.sum())
         return np.where(sd > _FLAT * np.maximum(np.abs(mean), 1e-300), sd, 1.0)
 
-    def distinct(self) -> IntArray:
-        """Return the places of columns that vary and are no copies of an earlier one."""
+    def distinct(self, first: Sequence[int] = ()) -> IntArray:
+        """Return the places of columns that vary and are no copies of an earlier one; some come before all others."""
         mean, scatter = self.pooled
         sd = np.sqrt(np.maximum(np.diag(scatter), 0.0) / self.rows.sum())[:-1]
         varies = sd > _FLAT * np.maximum(np.abs(mean[:-1]), 1e-300)
         unit = np.where(varies, sd, 1.0) * np.sqrt(self.rows.sum())
         alike = np.abs(scatter[:-1, :-1] / np.outer(unit, unit)) > _ALIKE
         kept: list[int] = []
-        for place in np.flatnonzero(varies):
-            if not alike[place, kept].any():
-                kept.append(int(place))
-        return np.array(kept, dtype=np.int64)
+        for place in dict.fromkeys([*first, *range(len(varies))]):
+            if varies[place] and not alike[place, kept].any():
+                kept.append(place)
+        return np.array(sorted(kept), dtype=np.int64)
 
     def chosen(self, places: IntArray) -> ArmMoments:
         """Return the moments of some columns and the child."""

@@ -11,6 +11,7 @@ from alldags.graph.formats.collect import Collector, check_observed, checked_fla
 from alldags.graph.formats.tokens import Token, quoted, tokenize
 
 _MAX_DEPTH = 50  # of braces in braces, to stay far from the interpreter's recursion limit
+MOST_EDGES = 1_000_000  # of one text, some seconds; {a b} -> {c d} multiplies
 
 
 @dataclass(frozen=True)
@@ -242,6 +243,7 @@ class _Parser:
         for before, arrow, after in zip(groups, arrows, groups[1:], strict=False):
             causes, effects = (after, before) if arrow.text == "<-" else (before, after)
             self.check_direction(arrow, causes, effects, attributes)
+            self.check_count(arrow, len(causes) * len(effects))
             is_open = arrow.text == "--" or (self.dialect.dot and attributes.get("dir", "").lower() == "none")
             for cause in causes:
                 for effect in effects:
@@ -258,6 +260,14 @@ class _Parser:
     def is_hidden(self, arrow: Token, attributes: dict[str, str]) -> bool:
         """Whether an edge has two heads, and so stands for a hidden common cause."""
         return arrow.text == "<->" or (self.dialect.dot and attributes.get("dir", "").lower() == "both")
+
+    def check_count(self, arrow: Token, more: int) -> None:
+        """Refuse what a short text may stand for, but nobody means."""
+        if len(self.found.edges) + more > MOST_EDGES:
+            raise GraphError(
+                f"line {arrow.line}: with this arrow the graph has {len(self.found.edges) + more:,} edges; a text may "
+                f"hold {MOST_EDGES:,}: leave out what nobody believes in, or build the graph in Python"
+            )
 
     def check_direction(self, arrow: Token, causes: list[str], effects: list[str], attributes: dict[str, str]) -> None:
         shown = f"line {arrow.line}: the edge {', '.join(causes)} {arrow.text} {', '.join(effects)}"
