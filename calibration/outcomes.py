@@ -3,7 +3,8 @@
 Six covariates: two confounders, one that drives the treatment only, two the outcome only, one that does nothing; the
 treatment is yes or no, its edge to the outcome is certain, and no curves are looked for. The truth is the mean
 difference of the rows' true means. Amounts are log-normal or gamma around ``exp`` of the predictor, and each is fitted
-by both families, by straight lines and with Student's noise; grades are cut from a logistic variable.
+by both families, by straight lines and with Student's noise; grades are cut from a logistic variable;
+amounts with zeros are two-part and gamma, both parts with the same predictor.
 """
 
 from __future__ import annotations
@@ -49,10 +50,21 @@ def grades(eta: FloatArray, rng: np.random.Generator) -> Made:
     return 1.0 + (2.0 * eta + rng.logistic(size=len(eta)) > cuts[:, None]).sum(axis=0), mean
 
 
+def hurdle(eta: FloatArray, rng: np.random.Generator) -> Made:
+    """Return amounts of shape 1.2, of which about four of ten are 0, more where they are small, and their mean."""
+    some = rng.random(len(eta)) < _chance(eta)
+    return some * gamma(eta, rng)[0], lambda at: _chance(at) * np.exp(at)
+
+
+def _chance(eta: FloatArray) -> FloatArray:
+    return np.asarray(1.0 / (1.0 + np.exp(0.5 - eta)))
+
+
 WORLDS: dict[str, tuple[Callable[[FloatArray, np.random.Generator], Made], tuple[str, ...]]] = {
     "log-normal": (log_normal, ("lognormal", "gamma", "normal", "student")),
     "gamma": (gamma, ("gamma", "lognormal", "normal", "student")),
     "grades": (grades, ("ordered", "normal")),
+    "zeros": (hurdle, ("hurdle", "normal")),
 }
 
 

@@ -89,6 +89,11 @@ def amount(s: Study, name: str, kind: str) -> Study:
     return s.having(**{name: np.exp(0.5 * s.table[name])}).saying(families=named)
 
 
+def hurdle(s: Study, name: str) -> Study:
+    named = s.options.get("families", {}) | {name: "hurdle"}
+    return s.having(**{name: np.where(s.table[name] > -0.5, np.exp(0.5 * s.table[name]), 0.0)}).saying(families=named)
+
+
 def grade(s: Study, name: str) -> Study:
     named = s.options.get("families", {}) | {name: "ordered"}
     return s.having(**{name: np.clip(np.round(s.table[name]), -1, 2) + 2.0}).saying(families=named)
@@ -148,6 +153,10 @@ OPTIONS = {
     "gamma": Option(lambda s: amount(s, "y", "gamma"), {"gamma"}, lambda p: family(p, "y") == "gamma", keyword="y"),
     "amount between": Option(
         lambda s: amount(s, "second", "lognormal"), {"lognormal"}, lambda p: family(p, "second") == "lognormal"
+    ),
+    "hurdle": Option(lambda s: hurdle(s, "y"), {"hurdle"}, lambda p: family(p, "y") == "hurdle", keyword="y"),
+    "hurdle between": Option(
+        lambda s: hurdle(s, "first"), {"hurdle"}, lambda p: family(p, "first") == "hurdle", keyword="first"
     ),
     "grade": Option(lambda s: grade(s, "y"), {"ordered"}, lambda p: family(p, "y") == "ordered", keyword="y"),
     "grade between": Option(
@@ -236,6 +245,7 @@ BESIDE_THE_PAIR = {
     "levels between",
     "yes/no mediator",
     "amount between",
+    "hurdle between",
     "grade between",
     "open",
 }  # no business of correlated errors

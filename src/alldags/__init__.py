@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from alldags.families.categorical import Categorical
     from alldags.families.count import Poisson
     from alldags.families.gamma import Gamma
+    from alldags.families.hurdle import Hurdle
     from alldags.families.log_normal import LogNormal
     from alldags.families.ordered import Ordered
     from alldags.families.student import Student
@@ -52,6 +53,7 @@ _HOME = {
     "Categorical": "alldags.families.categorical",
     "Effect": "alldags.results.effect",
     "Gamma": "alldags.families.gamma",
+    "Hurdle": "alldags.families.hurdle",
     "Imputed": "alldags.data.imputed",
     "LogNormal": "alldags.families.log_normal",
     "Moments": "alldags.data.moments",
@@ -83,6 +85,7 @@ __all__ = [
     "Categorical",
     "Effect",
     "Gamma",
+    "Hurdle",
     "Imputed",
     "LogNormal",
     "Moments",

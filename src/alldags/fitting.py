@@ -127,11 +127,11 @@ def fit(
         ``"auto"``: an outcome or mediator with values 0 and 1 is yes/no, and effects on it are differences of
         probability; the levels of a category that something may act on have probabilities (``"categorical"``), where
         that goes with all else. Whole numbers stay numbers. A mapping names families, ``{"death": "bernoulli",
-        "visits": "poisson", "cost": "gamma"}`` (or ``"lognormal"``, ``"ordered"`` for grades, ``"categorical"`` for
-        levels without an order, ``"student"`` for heavy tails), or `Poisson` with its offset, `Student` with its
-        degrees of freedom, `Ordered` with scores, `Categorical` with a level, `Survival` with the column of its events;
-        what it does not name is as under ``"auto"``. ``"normal"``: straight lines through all. Where a yes/no one would
-        not go with something else, ``"auto"`` is refused.
+        "visits": "poisson", "cost": "gamma"}`` (or ``"lognormal"``, ``"hurdle"`` with zeros, ``"ordered"`` for grades,
+        ``"categorical"`` for levels without an order, ``"student"`` for heavy tails), or `Poisson` with its offset,
+        `Student` with its degrees of freedom, `Ordered` with scores, `Categorical` with a level, `Survival` with the
+        column of its events; what it does not name is as under ``"auto"``. ``"normal"``: straight lines through all.
+        Where a yes/no one would not go with something else, ``"auto"`` is refused.
     terms
         Beside straight lines: ``"auto"`` averages over curves and effects that differ between rows, on the way of any
         effect asked for, wherever rows are at hand and it goes with all else; if not, a note says why. A mapping names

@@ -91,6 +91,13 @@ KINDS: dict[str, Kind] = {
         "a category ({rows:,.0f} rows)",
     ),
     "lognormal": Kind("the amount{s} {names}", _LINES, "log mean", "log-normal", "a positive amount (log-normal)"),
+    "hurdle": Kind(
+        "the amount{s} with zeros {names}",
+        _LINES,
+        "log-odds and log mean",
+        "two-part",
+        "an amount with zeros ({events:,.0f} of {rows:,.0f} rows have some)",
+    ),
     "gamma": Kind("the amount{s} {names}", _LINES, "log mean", "gamma", "a positive amount (gamma)"),
 }
 MEASURES: dict[str, Measure] = {

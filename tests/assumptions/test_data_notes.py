@@ -226,7 +226,9 @@ def test_a_skewed_outcome_is_sent_to_families_of_its_own_and_away_from_heavy_tai
     assert "use families={'y': 'gamma'}" in found("Student's noise is not", student)
     assert [note.severity for note in student.notes if "Student's noise" in note] == ["changes the answer"]
     zeros = table(y=np.where(amounts["y"] < 0.5, 0.0, amounts["y"]))
-    assert "use normal noise" in found("Student's noise is not", effect(zeros, families={"y": "student"}))
+    assert "use families={'y': 'hurdle'}" in found("Student's noise is not", effect(zeros, families={"y": "student"}))
+    assert "families={'y': 'hurdle'} takes whether" in found("y is an amount with zeros: ", effect(zeros))
+    assert not [note for note in effect(zeros, families={"y": "hurdle"}).notes if "amount with zeros: " in note]
     for columns, families in (
         (zeros, "auto"),
         (table(), "auto"),

@@ -159,7 +159,7 @@ def test_the_best_shape_of_a_gamma_has_no_slope(mean_loss):
     [
         (
             [0.0, 1.0, 2.0, 0.0],
-            "'cost' is to be positive .*, but is 0 in 20 rows; .* are two regressions, and one child has one",
+            "'cost' is to be positive .*, but is 0 in 20 rows; .* are two regressions, families=",
         ),
         ([3.0, 1.0, -2.0, 4.0], "'cost' is to be positive .*, but has the value -2"),
         ([3.0, 3.0, 3.0, 3.0], "column 'cost' is constant"),

@@ -10,7 +10,7 @@ import pytest
 import alldags as ad
 from alldags.engines.weighted.weighing import WeightedDraws
 from alldags.families.base import Batch, Draws, Point
-from alldags.families.student import Student
+from alldags.families.student import _GRID, Student, _prior
 from heavy_problems import fit_heavy, heavy, heavy_rows
 from lines import fit
 from naive.student import enumerate_student, log_joint
@@ -234,3 +234,21 @@ def test_rows_are_in_working_units():
 def test_too_few_degrees_of_freedom_are_refused(df):
     with pytest.raises(ad.AlldagsError, match="Student df must be a finite number above 2"):
         Student(df)
+
+
+@pytest.mark.parametrize(("n", "k", "noise"), [(50, 4, "t3"), (100, 3, "normal"), (60, 3, "outliers")])
+def test_learned_degrees_of_freedom_are_an_average_over_enumerations(n, k, noise):
+    x, y = heavy(n, k, noise, 1)
+    found = fit_heavy(x, y, None)
+    parts = [enumerate_student(x, y, np.full(k, 0.5), 1.0, df, draws=1000) for df in _GRID]
+    logs = np.log(_prior()) + [reference.log_evidence for reference, _ in parts]
+    share = np.exp(logs - np.logaddexp.reduce(logs))
+    inclusion = sum(weight * reference.inclusion for weight, (reference, _) in zip(share, parts, strict=True))
+    noise = [variance * df / (df - 2.0) for df, (_, variance) in zip(_GRID, parts, strict=True)]
+    assert np.abs(found.inclusion - inclusion).max() <= 0.02
+    assert abs(found.log_evidence - np.logaddexp.reduce(logs)) <= 0.05
+    assert found.noise_variance == pytest.approx(share @ noise, rel=0.03)
+    assert found.diagnostics.df == pytest.approx(share @ np.array(_GRID), rel=0.03)
+    drawn = found.draw_with_intercept(20_000, np.random.default_rng(0)).beside
+    assert drawn[:, 1].mean() == pytest.approx(found.diagnostics.df, rel=0.03)
+    assert (drawn[:, 0] * drawn[:, 1] / (drawn[:, 1] - 2.0)).mean() == pytest.approx(found.noise_variance, rel=0.1)

@@ -1,4 +1,4 @@
-"""Maximum likelihood of gamma and ordered regressions by statsmodels, for ``test_outcomes.py``.
+"""Maximum likelihood of gamma, two-part and ordered regressions by statsmodels, for ``test_outcomes.py``.
 
 Not run by the tests: ``python tests/golden/outcomes.py`` with statsmodels installed writes ``outcomes.json`` again.
 """
@@ -23,7 +23,15 @@ def made(kind):
         return x, np.exp(2.0 + eta) * rng.gamma(1.5, 1 / 1.5, ROWS)
     if kind == "lognormal":
         return x, np.exp(2.0 + eta + 0.7 * rng.standard_normal(ROWS))
+    if kind == "hurdle":
+        some = rng.random(ROWS) < 1.0 / (1.0 + np.exp(-0.4 - x @ [0.6, 0.0, -0.4]))
+        return x, np.where(some, np.exp(1.0 + eta) * rng.gamma(1.5, 1 / 1.5, ROWS), 0.0)
     return x, 1.0 + (2.0 * eta + rng.logistic(size=ROWS) > np.array([[-1.5], [-0.5], [0.5], [2.0]])).sum(axis=0)
+
+
+def moved(z, place):
+    """Return rows as they are, and with one unit more of a column; a one comes first."""
+    return z, z + np.eye(z.shape[1])[place + 1]
 
 
 def main():
@@ -39,10 +47,22 @@ def main():
     ordered = OrderedModel(y, x, distr="logit").fit(method="bfgs", disp=False, gtol=1e-8)
     thresholds = ordered.model.transform_threshold_params(ordered.params)[1:-1]
     mean = 1.0 + (1.0 / (1.0 + np.exp(thresholds - (x @ ordered.params[:3])[:, None]))).sum(axis=1)
+    x, y = made("hurdle")
+    z, some = sm.add_constant(x), y > 0.0
+    logit = sm.Logit(some * 1.0, z).fit(disp=False)
+    amount = sm.GLM(y[some], z[some], family=sm.families.Gamma(sm.families.links.Log())).fit()
     found = {
         "gamma": {"coefficients": gamma.params[1:].tolist(), "errors": gamma.bse[1:].tolist()},
         "lognormal": {"coefficients": lines.params[1:].tolist(), "errors": lines.bse[1:].tolist()},
         "ordered": {"coefficients": ordered.params[:3].tolist(), "errors": ordered.bse[:3].tolist()},
+        "hurdle": {
+            "some": {"coefficients": logit.params[1:].tolist(), "errors": logit.bse[1:].tolist()},
+            "amount": {"coefficients": amount.params[1:].tolist(), "errors": amount.bse[1:].tolist()},
+            "one more": [
+                float(np.diff([(logit.predict(at) * amount.predict(at)).mean() for at in moved(z, i)])[0])
+                for i in range(3)
+            ],
+        },
         "mean score": float(mean.mean()),
     }
     FILE.write_text(json.dumps(found, indent=1) + "\n")

@@ -38,3 +38,16 @@ def test_the_mean_score_is_that_of_maximum_likelihood():
     effect = fitted("ordered").effect("x0", "y")
     assert np.median(effect.answer.levels[0]) == pytest.approx(EXPECTED["mean score"], abs=1e-2)
     assert EXPECTED["mean score"] == pytest.approx(y.mean(), abs=1e-2)
+
+
+def test_a_two_part_regression_is_that_of_maximum_likelihood():
+    posterior, expected = fitted("hurdle"), EXPECTED["hurdle"]
+    node, data = posterior._models.items[0].node("y"), posterior._data
+    units = np.array([data.scale_of(f"x{i}") for i in range(3)])
+    for part, name in zip(node.parts, ("amount", "some"), strict=True):
+        errors = np.sqrt(np.diag(part.second_moment) - part.mean**2) / units
+        np.testing.assert_allclose(part.mean / units, expected[name]["coefficients"], atol=1e-2)
+        np.testing.assert_allclose(errors, expected[name]["errors"], rtol=0.06 if name == "some" else 0.15)
+    for place in range(3):
+        effect = posterior.effect(f"x{place}", "y")
+        assert effect.mean == pytest.approx(expected["one more"][place], abs=0.05 * effect.sd + 1e-2)

@@ -86,6 +86,10 @@ def test_the_answer_says_so_and_curves_are_left_out():
     [
         ({"reliability": {"q": 0.8}}, "reliability is said of 'q', which is not in the graph"),
         ({"reliability": {"t": 1.2}}, "reliability of 't' must be above 0 and at most 1, got 1.2"),
+        (
+            {"reliability": {"t": ["s1", "s2"]}},
+            "reliability of 't' must be a number, .* put the mean into the column 't'",
+        ),
         ({"error_sd": {"t": 0.0}}, "error_sd of 't' must be positive, got 0.0"),
         ({"reliability": 0.8}, "reliability must be a mapping such as {'x': 0.8}, got 0.8"),
         ({"reliability": {"t": 0.8}, "error_sd": {"t": 1.0}}, "'t' stands in both reliability and error_sd"),

@@ -12,7 +12,7 @@ from lines import fit
 from show.everything import everything
 from show.test_schema import faults
 
-KINDS = ("lognormal", "gamma", "ordered")
+KINDS = ("lognormal", "gamma", "hurdle", "ordered")
 GRAPH = ad.CandidateGraph.from_tiers([["age"], ["drug"], ["y"]], 0.5).with_edge("drug", "y", 1.0)
 CUTS = np.array([-1.0, 0.0, 1.5])
 
@@ -22,6 +22,9 @@ def child(kind, eta, rng):
         return np.exp(eta + 0.6 * rng.standard_normal(len(eta)))
     if kind == "gamma":
         return np.exp(eta) * rng.gamma(2.0, 0.5, len(eta))
+    if kind == "hurdle":
+        some = rng.random(len(eta)) < 1 / (1 + np.exp(-0.5 - eta))
+        return np.where(some, np.exp(eta) * rng.gamma(2.0, 0.5, len(eta)), 0.0)
     return 1.0 + (2.0 * eta + rng.logistic(size=len(eta)) > CUTS[:, None]).sum(axis=0)
 
 
@@ -43,7 +46,8 @@ def test_the_answer_says_what_it_is_a_difference_of(asked):
     text = everything(posterior.effect("drug", "y"))
     what = "mean score" if kind == "ordered" else "mean"
     assert text.startswith(f"Changing drug from 0 to 1 changes the {what} of y by ")
-    assert f"y is a {'grade' if kind == 'ordered' else 'positive amount'} (" in text
+    words = {"ordered": "y is a grade (", "hurdle": "y is an amount with zeros"}
+    assert words.get(kind, "y is a positive amount (") in text
     assert ("ratio" in text) == (kind != "ordered")
     assert all(len(line) <= 80 for line in text.splitlines())
 
@@ -67,7 +71,10 @@ def test_new_units_have_the_distribution_whose_mean_is_asked_for(asked):
     done = posterior.effect("drug", "y").do(1.0)
     unit = done.new_unit
     assert unit.mean == pytest.approx(float(done.mean.draws.mean()), abs=4 * unit.sd / np.sqrt(len(unit.draws)))
-    assert set(unit.draws) <= {1.0, 2.0, 3.0, 4.0} if kind == "ordered" else (unit.draws > 0).all()
+    assert (
+        set(unit.draws) <= {1.0, 2.0, 3.0, 4.0} if kind == "ordered" else (unit.draws > 0).all() == (kind != "hurdle")
+    )
+    assert (unit.draws >= 0).all()
     values = table(kind)
     assert unit.sd == pytest.approx(values["y"][values["drug"] == 1].std(), rel=0.25)
 

@@ -27,7 +27,7 @@ def table():
 
 
 GRAPH = ad.CandidateGraph.from_tiers([["age"], ["drug"], ["stay"], ["cost"]], 0.5)
-BOTH = {"stay": "student", "cost": ad.Student(df=4)}
+BOTH = {"stay": ad.Student(df=4), "cost": ad.Student(df=4)}
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_moments_paths_and_draws_agree(effect, posterior):
 
 
 def test_an_intervention_has_the_line_for_its_mean_and_the_tails_of_the_noise(table):
-    posterior = fit(table, GRAPH.with_edge("drug", "stay", 1.0), families={"stay": "student"}, rng=0)
+    posterior = fit(table, GRAPH.with_edge("drug", "stay", 1.0), families={"stay": ad.Student(df=4)}, rng=0)
     at, other = (posterior.effect("drug", "stay").do(x).new_unit for x in (1.0, 3.0))
     assert (other.mean - at.mean) / 2.0 == pytest.approx(posterior.effect("drug", "stay").mean, rel=1e-6)
     node = posterior._linked_models("drug").items[0].node("stay")
@@ -96,6 +96,7 @@ def test_the_answer_says_which_noise_has_heavy_tails(effect):
     assert "The noise of cost may have heavy tails (Student's t, 4 degrees of freedom):" in words
     assert "rows count less than a quarter of one" in words
     assert "2 regressions by weighted draws" in text
+    assert "It is taken to be symmetric: the answer is about the mean if it is." in words
     assert "R2" not in text
     assert all(len(line) <= 80 for line in text.splitlines())
     methods = effect.to.sentence("methods")
@@ -122,7 +123,7 @@ def test_a_report_can_be_written(posterior, tmp_path):
 def test_what_was_asked_is_written_as_families(table):
     posterior = fit(table, GRAPH, prior=ad.Prior(noise=ad.priors.StudentNoise()), families={"stay": "normal"}, rng=0)
     assert posterior.recipe.asked.arguments == (
-        ", terms=None, families={'stay': 'normal', 'drug': ad.Student(df=4.0), 'cost': ad.Student(df=4.0)}"
+        ", terms=None, families={'stay': 'normal', 'drug': ad.Student(df=None), 'cost': ad.Student(df=None)}"
     )
 
 
@@ -204,3 +205,29 @@ def test_single_nodes_have_no_rows():
         ad.priors.StudentNoise().numbers(10.0, 1.0, 2, 1.0)
     with pytest.raises(ad.AlldagsError, match="StudentNoise df must be"):
         ad.priors.StudentNoise(df=1.0)
+
+
+@pytest.mark.parametrize("terms", [None, "auto"])
+def test_degrees_of_freedom_are_learned_where_none_are_given(table, terms):
+    posterior = ad.fit(table, GRAPH, families={"cost": "student"}, terms=terms, rng=0)
+    effect = posterior.effect("drug", "cost")
+    fixed = ad.fit(table, GRAPH, families={"cost": ad.Student(df=3.0)}, terms=terms, rng=0).effect("drug", "cost")
+    assert abs(effect.mean - fixed.mean) < 0.3 * fixed.sd
+    assert effect.sd == pytest.approx(fixed.sd, rel=0.25)
+    if terms is None:
+        (found,) = effect.summary().heavy_tails
+        assert 2.5 < found.df < 4.5
+        assert found.df_sd > 0.0
+        assert "degrees of freedom, learned" in " ".join(everything(effect).split())
+
+
+def test_the_next_unit_has_tails_averaged_over_what_was_learned(table):
+    clean = {name: values[3:] for name, values in table.items()}
+    posterior = fit(clean, GRAPH.with_edge("drug", "cost", 1.0), families={"cost": "student"}, rng=0)
+    low, high = posterior.effect("drug", "cost").do(1.0).new_unit.interval(0.9)
+    node = posterior._linked_models("drug").items[0].node("cost")
+    variance, df = node.draw_with_intercept(20_000, np.random.default_rng(1)).beside.T
+    assert len(set(df.tolist())) > 2
+    noise = np.sqrt(variance) * np.random.default_rng(2).standard_t(df)
+    others = posterior._data.scale_of("cost") * np.subtract(*np.quantile(noise, [0.95, 0.05]))
+    assert others < high - low < 2.0 * others

@@ -46,8 +46,8 @@ def controlled_mean(values: FloatArray, samples: Samples | None, worth: float) -
 
 def _controls(sample: NodeSample) -> Controls:
     """Return coefficients that vary (draws, j), how far their mean is from the known one (j,), and their places."""
-    places = np.flatnonzero(sample.coefficients.std(axis=0) > 0.0)
-    columns = sample.coefficients[:, places]
+    places = np.flatnonzero(sample.numbers.std(axis=0) > 0.0)
+    columns = sample.numbers[:, places]
     return columns, np.asarray(columns.mean(axis=0) - sample.known.mean[places]), places
 
 
@@ -76,12 +76,12 @@ def shared_variance(samples: Samples, partners: Samples, values: FloatArray, oth
         The effects that come of them, shape (pairs,) each.
     """
     names = [name for name, sample in samples.items() if sample.coefficients.shape[1]]
-    columns = np.column_stack([samples[name].coefficients for name in names])
+    columns = np.column_stack([samples[name].numbers for name in names])
     if columns.shape[1] * 2 > len(values) or any(samples[name].known.second_moment_between is None for name in names):
         return float(np.cov(values, others)[0, 1])
     slopes, *_ = np.linalg.lstsq(columns - columns.mean(axis=0), values - values.mean(), rcond=1e-10)
     line = columns @ slopes
-    other_line = np.column_stack([partners[name].coefficients for name in names]) @ slopes
+    other_line = np.column_stack([partners[name].numbers for name in names]) @ slopes
     rest, other_rest = values - line, others - other_line
     crossed = sum(np.cov(a, b)[0, 1] for a, b in ((line, other_rest), (rest, other_line), (rest, other_rest)))
     return float(crossed) + _between(samples, names, slopes)

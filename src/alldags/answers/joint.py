@@ -50,16 +50,7 @@ class Joint:
 
     def first(self, size: int) -> Joint:
         """Return the first draws."""
-        regressed = tuple(
-            replace(
-                of,
-                coefficients=of.coefficients[:size],
-                precision=of.precision[:, :size],
-                beside=None if of.beside is None else of.beside[:size],
-            )
-            for of in self.regressed
-        )
-        return replace(self, effect=self.effect[:size], regressed=regressed)
+        return replace(self, effect=self.effect[:size], regressed=tuple(of.first(size) for of in self.regressed))
 
 
 def joint_draws(

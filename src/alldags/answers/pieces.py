@@ -149,7 +149,7 @@ def answering(joints: Sequence[Joint]) -> dict[str, Answering]:
         gap = np.zeros((2, len(effect)))
         for half in (0, 1):
             gap[half, half::2] = (effect[half::2] - means[half]) / sizes[half]
-        for of in joint.regressed:
+        for of in (part for one in joint.regressed for part in one.seen):
             found.setdefault(of.name, []).append(_answering(of, there, gap, sum(map(len, halves))))
     return {name: reduce(lambda a, b: a + b, parts) for name, parts in found.items()}
 
@@ -269,7 +269,7 @@ def _weights(of: Regressed, marks: Marks, rows: RowValues) -> FloatArray:
     for mark, was_set in (*sides, *((marks.was_set.get(name), is_so) for name, is_so in of.when)):
         if mark is not None:
             own = np.where((rows.values[mark] != 0.0) == was_set, own, 0.0)
-    return own
+    return own if of.reading is None else np.where(of.reading(rows.values[of.child])[1], own, 0.0)
 
 
 def design_and_information(item: Answering, rows: RowValues) -> tuple[FloatArray, FloatArray]:
@@ -285,7 +285,8 @@ def _of_rows(item: Answering, rows: RowValues) -> Seen | SeenLevels:
         return _of_levels(item, design, rows.values[item.of.child])
     slope, mean = design @ item.slope, design @ item.mean
     spread = np.maximum(_forms(item.square, design) - mean**2, 0.0)
-    child = (rows.values[item.of.child] - item.of.center) / item.of.unit
+    values = rows.values[item.of.child]
+    child = ((values if item.of.reading is None else item.of.reading(values)[0]) - item.of.center) / item.of.unit
     if item.of.family is not None:
         psi, information = _expanded(item, rows, design, child, mean, spread)
         return Seen(psi, slope, information, spread)

@@ -194,7 +194,7 @@ class Push:
 
     def _change(self, name: str, moves: Moves) -> FloatArray:
         """Return by how much a predictor changes, shape (rows, draws): along straight lines, and by what bends."""
-        change = np.zeros((self._rows.count, self._size))
+        change = np.zeros((self._rows.count, self._size), dtype=self._samples[name].coefficients.dtype)
         for source, move in moves.items():
             slope = self._route.slopes.get((source, name))
             if slope is not None:

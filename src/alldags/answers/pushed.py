@@ -29,6 +29,10 @@ MIXED = (
     "paths do not multiply through a yes/no variable or a count ({names}); see mediation() for how much runs through "
     "them, along() for one path"
 )
+DIVIDED = (
+    "{name!r} is two regressions, of whether there is any and of how much, so that it has no one predictor; use the "
+    "effect itself, or on('ratio')"
+)
 _VALUES = 1e7  # rows times draws behind intervals
 _LEAST, _MOST, _MOST_BENT = 1000, 4000, 2000  # draws; the last where nodes on the way bend
 _PAIRS = 600  # pairs of draws behind the share of the graph in the spread
@@ -80,7 +84,8 @@ class PushedAnswer:
             "modifiers": "probability.modifiers() needs an effect that goes through no other variables; fit with terms",
             "structures": f"structures are of curves in the outcome's own regression; see {option('terms', 'auto')}",
         }
-        family = self.responses.items[0].model.data.families.get(self.question.outcome)
+        data = self.responses.items[0].model.data
+        family = data.families.get(self.question.outcome)
         if family is not None and not family.complete:
             found["sensitivity"] = (
                 "a hidden cause is measured by shares of variance, which a censored time does not have; use "
@@ -95,6 +100,8 @@ class PushedAnswer:
         elif names := sorted({name for one in self.responses.items for name in one.not_normal}):
             mixed = MIXED.format(names=", ".join(names))
             found |= {"paths": mixed, "log odds": mixed}
+        elif (family := data.families.get(self.question.outcome)) is not None and family.parts:
+            found |= dict.fromkeys(("paths", "log odds"), DIVIDED.format(name=self.question.outcome))
         return found
 
     @property

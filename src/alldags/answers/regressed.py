@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -43,6 +43,10 @@ class Regressed:
         The regression, if it is one on derived columns.
     beside
         What the family has beside its predictor, shape (draws, m); None for nothing.
+    parts
+        The regressions that this one is, of which rows see each by itself.
+    reading
+        Of such a part: from the child's values to what it reads, and which rows it is about; None: as they are.
     """
 
     child: str
@@ -56,16 +60,34 @@ class Regressed:
     curved: CurvedPosterior | None = None
     beside: FloatArray | None = None
     when: tuple[tuple[str, bool], ...] = ()
+    parts: tuple[Regressed, ...] = ()
+    reading: Callable[[FloatArray], tuple[FloatArray, BoolArray]] | None = None
 
     @property
     def name(self) -> str:
-        """What tells it from others: its child, and which rows it is of."""
-        return self.child + "".join(f", {name} {'set' if is_so else 'not set'}" for name, is_so in self.when)
+        """What tells it from others: its child, which part of it, and which rows it is of."""
+        part = "" if self.reading is None or self.family is None else f"\0{self.family.name}"
+        return self.child + part + "".join(f", {name} {'set' if is_so else 'not set'}" for name, is_so in self.when)
 
     def among(self, rows: RowGroups) -> RowGroups:
         """Return those of some rows that it is of."""
         found = rows.showing({self.child, *(name for name, is_so in self.when if not is_so)})
         return reduce(lambda some, name: some.where_set(name), [name for name, is_so in self.when if is_so], found)
+
+    @property
+    def seen(self) -> tuple[Regressed, ...]:
+        """The regressions as rows see them: itself, or its parts."""
+        return self.parts or (self,)
+
+    def first(self, size: int) -> Regressed:
+        """Return the first draws."""
+        return replace(
+            self,
+            coefficients=self.coefficients[:size],
+            precision=self.precision[:, :size],
+            beside=None if self.beside is None else self.beside[:size],
+            parts=tuple(part.first(size) for part in self.parts),
+        )
 
     @property
     def apart(self) -> FloatArray:
@@ -108,10 +130,13 @@ def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
     """Return draws of one node as those of a regression."""
     data = model.data
     family = data.model(child).family if sample.family is None else sample.family
+    family = None if family is None else family.settled(sample.beside)
     center, own = 0.0, 1.0
     if family is None or family.is_line:
         own = data.column_scale(child)
         center = float(data.pooled.mean[data.pooled.index[child]]) * own
+    if sample.parts and family is not None:
+        return _divided(model, child, sample, family)
     if isinstance(sample.node, CurvedPosterior):
         return _of_curved(child, sample, family, center if family is not None else sample.node.found.center, own)
     if family is None:
@@ -125,6 +150,14 @@ def of_sample(model: FittedGraph, child: str, sample: NodeSample) -> Regressed:
     both = np.column_stack([sample.intercept, sample.coefficients])
     precision = 1.0 / sample.variance[None]
     return Regressed(child, family, sample.columns, both, precision, center, own, beside=sample.beside)
+
+
+def _divided(model: FittedGraph, child: str, sample: NodeSample, family: Family) -> Regressed:
+    """Return draws of several regressions of a child."""
+    pairs = zip(sample.parts, family.parts, strict=True)
+    parts = tuple(replace(of_sample(model, child, one), reading=part.reading) for one, part in pairs)
+    both, precision = np.column_stack([sample.intercept, sample.coefficients]), 1.0 / sample.variance[None]
+    return Regressed(child, family, sample.columns, both, precision, 0.0, 1.0, curved=parts[0].curved, parts=parts)
 
 
 def _of_curved(child: str, sample: NodeSample, family: Family | None, center: float, unit: float) -> Regressed:

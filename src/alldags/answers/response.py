@@ -21,6 +21,7 @@ from alldags.columns.rows import Rows
 from alldags.effects.span import Span
 from alldags.engines.curves.posterior import CurvedPosterior
 from alldags.models.fitted import FittedGraph
+from alldags.nodes.divided import parts_of
 from alldags.typing import FloatArray, IntArray
 
 
@@ -229,7 +230,7 @@ def _uniforms(seed: int, start: int, count: int, names: Sequence[str]) -> dict[s
 
 def folds_of(model: FittedGraph, nodes: Sequence[str], rows: RowValues) -> dict[str, IntArray]:
     """Return, for each node with learned columns, the part of the data that each of some rows belongs to."""
-    found = {name: model.node(name) for name in nodes}
+    found = {name: parts_of(model.node(name))[0] for name in nodes}
     curved = {name: node.found.spec.rows.rows for name, node in found.items() if isinstance(node, CurvedPosterior)}
     folds = {name: own.fold(rows.values) for name, own in curved.items()}
     return {name: fold for name, fold in folds.items() if fold is not None}

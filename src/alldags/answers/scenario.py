@@ -42,6 +42,7 @@ from alldags.models.categories import category_between
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture, shuffled
 from alldags.models.workings import Workings
+from alldags.nodes.divided import parts_of
 from alldags.typing import FloatArray
 
 _CLOSED_DRAWS = 20_000
@@ -175,7 +176,7 @@ class ScenarioAnswer:
         for model in self.models.items:
             model.prepare(self.moved(model))
             for name in self.moved(model):
-                if model.bends(name) and isinstance(node := model.node(name), CurvedPosterior):
+                if model.bends(name) and isinstance(node := parts_of(model.node(name))[0], CurvedPosterior):
                     check_arms(self.worlds, str(node.found.spec.treatment), node.found.arms)
 
     @cached_property

@@ -35,8 +35,8 @@ def _units(answer: ScenarioAnswer, model: FittedGraph, size: int, rng: np.random
         new = NewRows(model, answer.over, answer.moved(model), answer.needed(model))
         return drawn_units(new, new.draws(samples, rng), answer.worlds[0], answer.outcome, rng)
     rows = _some(list(answer.batches(model)), rng)
-    own, found = rng.choice(rows.count, size), np.empty(size)
-    last = samples.get(answer.outcome)
+    own, last = rng.choice(rows.count, size), samples.get(answer.outcome)
+    found = np.empty(size, dtype=float if last is None else last.coefficients.dtype)
     family = None if last is None else last.family
     for block in world_blocks(rows.count, samples):
         worlds, asked = Worlds(rows, samples, block), (answer.worlds[0], answer.outcome)

@@ -18,6 +18,7 @@ from alldags.errors import AlldagsError
 from alldags.graph.edges import Edge
 from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
+from alldags.nodes.divided import parts_of
 from alldags.show.table import Table
 from alldags.typing import FloatArray
 from alldags.wording import option
@@ -171,8 +172,8 @@ def structures_of(totals: Mixture[TotalEffect], outcome: str) -> dict[str, float
     """Return the posterior probability of each structure of effect modification in the outcome's regression."""
     found: dict[str, float] = {}
     for weight, total in zip(totals.weights.posterior, totals.items, strict=True):
-        node = _curved(total, outcome)
-        for name, share in () if node is None else node.diagnostics.structures:
+        nodes = _curved(total, outcome)
+        for name, share in nodes[0].diagnostics.structures if len(nodes) == 1 else ():
             found[name] = found.get(name, 0.0) + weight * share
     return found
 
@@ -185,13 +186,13 @@ def straight_probability(totals: Mixture[TotalEffect], outcome: str) -> float | 
     pairs = zip(totals.weights.posterior, totals.items, strict=True)
     found = [(weight, _curved(total, outcome)) for weight, total in pairs if outcome in total.span.reached]
     whole = math.fsum(weight for weight, _ in found)
-    if whole == 0.0 or all(node is None for _, node in found):
+    if whole == 0.0 or not any(nodes for _, nodes in found):
         return None
-    return math.fsum(weight * (1.0 if node is None else node.straight_probability) for weight, node in found) / whole
+    return math.fsum(weight * math.prod(node.straight_probability for node in nodes) for weight, nodes in found) / whole
 
 
-def _curved(total: TotalEffect, outcome: str) -> CurvedPosterior | None:
-    """Return the outcome's regression in one model; None if it cannot bend, or the treatment does not reach it."""
+def _curved(total: TotalEffect, outcome: str) -> tuple[CurvedPosterior, ...]:
+    """Return the outcome's regressions in one model that may bend; none if the treatment does not reach it."""
     bends = outcome in total.span.reached and total.model.bends(outcome)
-    node = total.model.node(outcome) if bends else None
-    return node if isinstance(node, CurvedPosterior) else None
+    parts = parts_of(total.model.node(outcome)) if bends else ()
+    return tuple(part for part in parts if isinstance(part, CurvedPosterior))

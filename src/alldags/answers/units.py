@@ -58,8 +58,8 @@ def _of_batch(response: Response, batch: PushedRows, x: float, size: int, rng: n
     samples = response.sample(size, rng)
     part = response.part_of(batch, rows)
     route = response.route(samples)
-    (moved, _), found = part.moves(route.source, Comparison(x, x)), np.empty(size)
-    target = samples[route.target]
+    (moved, _), target = part.moves(route.source, Comparison(x, x)), samples[route.target]
+    found = np.empty(size, dtype=target.coefficients.dtype)
     for block in blocks(part.count, size, route):
         if any(sample.several for sample in samples.values()):
             worlds, world = Worlds(part, samples, block), World({route.source: Value(x)})

@@ -294,8 +294,8 @@ class Worlds:
 
         What moves alike in all draws is one matrix product.
         """
-        each = self._samples[copy.column].several
-        alike, slopes, change = list[FloatArray](), list[FloatArray](), np.zeros((*each, self.rows.count, self._size))
+        each, change = self._samples[copy.column].several, self._no_change(copy.column)
+        alike, slopes = list[FloatArray](), list[FloatArray]()
         for source, slope in predictor.slopes.items():
             if moves[source].move.shape[1] > 1:
                 change += moves[source].move * slope[..., None, :]
@@ -312,6 +312,10 @@ class Worlds:
             else:
                 change[:, there] += slope[there] * moved
         return change + np.hstack(alike) @ np.stack(slopes, axis=-2) if alike else change
+
+    def _no_change(self, name: str) -> FloatArray:
+        sample = self._samples[name]
+        return np.zeros((*sample.several, self.rows.count, self._size), dtype=sample.coefficients.dtype)
 
     def _bend(self, plan: Plan, copy: Copy, place: int, moves: Moves) -> tuple[FloatArray, IntArray, FloatArray]:
         """Return what one column changes by, shape (rows, 1 or some draws), its slope (draws,), and where it is any."""

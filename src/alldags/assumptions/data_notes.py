@@ -266,12 +266,19 @@ def _skewed_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
     look = seen.look(name)
     if not look.is_skewed or look.ends is None or name in data.families:
         return
-    better = option("families", {name: "gamma"}) if look.ends[0] > 0.0 else "normal noise"
+    zeros = look.ends[0] == 0.0
+    better = option("families", {name: "hurdle" if zeros else "gamma"}) if look.ends[0] >= 0.0 else "normal noise"
     if name in data.heavy:
         yield Note(
             f"{name} is skewed, and Student's noise is not: the answer is about the middle of {name}, to which its "
             f"largest values hardly count, not about its mean; use {better}",
             "changes the answer",
+        )
+    elif zeros and not look.is_whole:
+        yield Note(
+            f"{name} is an amount with zeros: {better} takes whether there is any and how much for two regressions, "
+            "which fits such outcomes better than lines",
+            "check",
         )
     elif look.ends[0] > 0.0 and not look.is_whole:
         yield Note(

@@ -68,9 +68,10 @@ class FitOptions:
         Columns of whole numbers that are codes of levels: education,exercise or education exercise.
     family
         Family of an outcome or mediator, such as death=bernoulli, visits=poisson, cost=gamma or cost=lognormal
-        (positive, skewed), pain=ordered (a grade), way=categorical or way=categorical:bus (the probability of a level)
-        or change=student (heavy tails); repeatable. Outcomes and mediators of zeros and ones are yes/no without it, and
-        levels of words have probabilities; normal alone takes straight lines for all.
+        (positive, skewed), cost=hurdle (an amount with zeros; hurdle:lognormal), pain=ordered (a grade),
+        way=categorical or way=categorical:bus (the probability of a level) or change=student (heavy tails);
+        repeatable. Outcomes and mediators of zeros and ones are yes/no without it, and levels of words have
+        probabilities; normal alone takes straight lines for all.
     terms
         auto: average over curves, and over effects that differ between rows; straight: lines only.
     seed

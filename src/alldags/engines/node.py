@@ -25,6 +25,10 @@ def fit_node(
     """
     if spec.child in spec.data.categories:
         return _of_category(spec, engine, rng) if spec.family is None else _of_levels(spec, engine, rng)
+    if spec.family is not None and spec.family.parts:
+        from alldags.engines.parts import fit_divided
+
+        return fit_divided(spec, spec.family.parts, lambda one, *rest: fit_node(one, engine, *rest), rng, like)
     if spec.wanted is not None:
         from alldags.engines.curves.fit import fit_curves
 

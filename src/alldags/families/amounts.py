@@ -68,9 +68,9 @@ class Amount(Plain):
             zeros = int((values == 0.0).sum())
             what = f"is 0 in {zeros:,} rows" if values.min() == 0.0 else f"has the value {values.min():g}"
             raise DataError(
-                f"{child!r} is to be positive ({self.name}), but {what}; zeros and amounts are two regressions, and "
-                f"one child has one: leave it out of {option('families')} (straight lines are about its mean, too), or "
-                "ask whether it is above 0 (0/1), and how large it is in the rows where it is"
+                f"{child!r} is to be positive ({self.name}), but {what}; zeros and amounts are two regressions, "
+                f"{option('families', {child: 'hurdle'})}; or leave it out of {option('families')}: straight lines are "
+                "about its mean, too"
             )
         return self
 

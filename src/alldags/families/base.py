@@ -122,6 +122,29 @@ Values = Callable[[str], FloatArray]
 """From the name of a variable to its values in some rows, after what was set, shape (rows,)."""
 
 
+class FamilyPart(NamedTuple):
+    """One of the regressions that a family is.
+
+    Parameters
+    ----------
+    family
+        Of this part.
+    reading
+        From the child's values, shape (rows,), to this part's, and to which rows it is about.
+    """
+
+    family: Family
+    reading: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
+
+
+class Variant(NamedTuple):
+    """A family with one value of what is learned on a grid: that family, its prior probability, and the value."""
+
+    family: Family
+    share: float
+    value: float
+
+
 class ChainRows(NamedTuple):
     """The rows as samplers take them: a one before the columns (n, k + 1), child and offset (n,) each."""
 
@@ -223,11 +246,24 @@ class Family(Protocol):
         """Columns that are read beside the child, the offset among them; they need not be in the graph."""
 
     @property
+    def parts(self) -> tuple[FamilyPart, ...]:
+        """The regressions that it is, if these are several."""
+
+    @property
     def noise_factor(self) -> float:
         """Variance of the noise over one over its precision; nan where the mean is no line in the predictor."""
 
-    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
-        """Return the same for single rows, drawn, shape (size,): normal noise of that variance is the family's."""
+    def row_factors(self, size: int, rng: np.random.Generator, beside: FloatArray | None = None) -> FloatArray:
+        """Return the same for single rows, drawn, shape (size,): normal noise of that variance is the family's.
+
+        What is beside it in these draws has shape (size, m).
+        """
+
+    def variants(self, rows: RowSums) -> tuple[Variant, ...]:
+        """Return the family with each value of what is learned on a grid; empty if there is nothing."""
+
+    def settled(self, learned: FloatArray | None) -> Family:
+        """Return the family with what was learned on a grid at its mean; draws of what is beside it are given."""
 
     def check(self, child: str, batches: Iterable[FloatArray]) -> Family:
         """Return the family with what it takes from the values; refuse those it cannot have, or that say nothing."""
@@ -344,14 +380,29 @@ class Plain:
         return () if self.offset is None else (self.offset,)
 
     @property
+    def parts(self) -> tuple[FamilyPart, ...]:
+        """None: it is one regression."""
+        return ()
+
+    @property
     def noise_factor(self) -> float:
         """The mean is no line."""
         return math.nan
 
-    def row_factors(self, size: int, rng: np.random.Generator) -> FloatArray:
+    def row_factors(self, size: int, rng: np.random.Generator, beside: FloatArray | None = None) -> FloatArray:
         """Return nan: the mean is no line."""
-        del rng
+        del rng, beside
         return np.full(size, math.nan)
+
+    def variants(self, rows: RowSums) -> tuple[Variant, ...]:
+        """Return nothing."""
+        del rows
+        return ()
+
+    def settled(self, learned: FloatArray | None) -> Self:
+        """Return the family as it is."""
+        del learned
+        return self
 
     def placed(self, child: str, table: RowTable) -> Self:
         """Return the family as it is."""

@@ -6,6 +6,7 @@ from alldags.families.base import Family
 from alldags.families.categorical import Categorical
 from alldags.families.count import Poisson
 from alldags.families.gamma import Gamma
+from alldags.families.hurdle import Hurdle
 from alldags.families.log_normal import LogNormal
 from alldags.families.ordered import Ordered
 from alldags.families.student import Student
@@ -13,7 +14,8 @@ from alldags.families.survival import Survival
 from alldags.families.yes_no import Bernoulli
 
 FAMILIES: dict[str, type[Family]] = {
-    family.name: family for family in (Bernoulli, Poisson, Student, LogNormal, Gamma, Ordered, Categorical, Survival)
+    family.name: family
+    for family in (Bernoulli, Poisson, Student, LogNormal, Gamma, Hurdle, Ordered, Categorical, Survival)
 }
 
 

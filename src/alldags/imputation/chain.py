@@ -18,7 +18,7 @@ from alldags.columns.base import Column, RowValues
 from alldags.data.accumulate import one_blas_thread
 from alldags.data.missing import sweeps_between
 from alldags.imputation.columns import Design
-from alldags.imputation.regressions import Curve, Given, Normal, Regression
+from alldags.imputation.regressions import Curve, Divided, Given, Normal, Regression
 from alldags.imputation.variables import Variable
 from alldags.interrupts import checkpoint
 from alldags.typing import FloatArray, IntArray
@@ -160,7 +160,7 @@ class Chain:
     def _candidates(self, node: _Node, own: FloatArray, shape: tuple[int, int]) -> FloatArray:
         if isinstance(node.regression, Normal):
             return np.asarray(node.center + node.unit * (own[:, None] + node.regression.noise(shape, self._rng)))
-        assert isinstance(node.regression, Curve)
+        assert isinstance(node.regression, Curve | Divided)
         return node.regression.candidates(own, shape[1], self._rng)
 
     def _step(self, node: _Node, regression: Normal, own: FloatArray, later: Sequence[_Node]) -> None:

@@ -7,6 +7,7 @@ coefficients that leaves their posterior as it is; given them, a value is drawn,
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,7 +16,7 @@ import numpy as np
 from alldags.families.base import Family
 from alldags.families.student import Student
 from alldags.families.yes_no import Bernoulli
-from alldags.typing import FloatArray, IntArray
+from alldags.typing import BoolArray, FloatArray, IntArray
 
 RIDGE = 0.5  # precision of a coefficient a priori: 1.4 per standard deviation of its column
 INTERCEPT = 0.02  # the same of the intercept of a yes/no variable, a count or a level
@@ -79,12 +80,17 @@ class Regression(Protocol):
 class Normal:
     """A number with normal noise or, with a tail, Student's.
 
-    Coefficients, noise variance and, for heavy tails, weights of rows are drawn in turn.
+    Coefficients, noise variance and, for heavy tails, weights of rows and what is not known of the tails are drawn in
+    turn.
     """
 
     tail: Student | None = None
     beta: FloatArray = field(default_factory=lambda: np.zeros(0))
     variance: float = 1.0
+    learns: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.learns = self.tail is not None and self.tail.df is None
 
     def update(self, given: Given, rng: np.random.Generator) -> None:
         rows, y = given.columns, given.child
@@ -102,8 +108,11 @@ class Normal:
     def _weights(self, rows: FloatArray, y: FloatArray, rng: np.random.Generator) -> FloatArray:
         assert self.tail is not None
         beta = self.beta if len(self.beta) else np.zeros(rows.shape[1])
-        shape = 0.5 * (self.tail.df + 1.0)
-        return rng.gamma(shape, 1.0 / (0.5 * (self.tail.df + (y - rows @ beta) ** 2 / self.variance)))
+        square = (y - rows @ beta) ** 2 / self.variance
+        if self.learns:
+            self.tail = self.tail.drawn(square, rng)
+        shape = 0.5 * (self.tail.degrees + 1.0)
+        return rng.gamma(shape, 1.0 / (0.5 * (self.tail.degrees + square)))
 
     def predictor(self, columns: FloatArray, offset: FloatArray | None) -> FloatArray:
         del offset
@@ -116,11 +125,11 @@ class Normal:
         square = (child - predictor) ** 2 / self.variance
         if self.tail is None:
             return np.asarray(-0.5 * square)
-        return np.asarray(-0.5 * (self.tail.df + 1.0) * np.log1p(square / self.tail.df))
+        return np.asarray(-0.5 * (self.tail.degrees + 1.0) * np.log1p(square / self.tail.degrees))
 
     def noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
         """Return draws of the noise."""
-        drawn = rng.standard_normal(shape) if self.tail is None else rng.standard_t(self.tail.df, shape)
+        drawn = rng.standard_normal(shape) if self.tail is None else rng.standard_t(self.tail.degrees, shape)
         return np.asarray(math.sqrt(self.variance) * drawn)
 
 
@@ -231,6 +240,41 @@ class Curve:
         eta = np.clip(predictor, -_CAP, _CAP)[:, None]
         uniform = rng.random((len(predictor), count))
         return self.family.draw(np.broadcast_to(eta, uniform.shape), uniform, np.full((1, 1), 1.0 / self.precision))
+
+
+@dataclass(eq=False)
+class Divided:
+    """A child that is several regressions, each with its own coefficients, of the rows that it is about."""
+
+    family: Family
+    curves: tuple[Curve, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.curves = tuple(Curve(part.family) for part in self.family.parts)
+
+    def _read(self, child: FloatArray) -> Iterator[tuple[Curve, FloatArray, BoolArray]]:
+        for curve, part in zip(self.curves, self.family.parts, strict=True):
+            yield curve, *part.reading(child)
+
+    def update(self, given: Given, rng: np.random.Generator) -> None:
+        for curve, values, kept in self._read(given.child):
+            curve.update(Given(given.columns[kept], values[kept]), rng)
+
+    def predictor(self, columns: FloatArray, offset: FloatArray | None) -> FloatArray:
+        return np.column_stack([curve.predictor(columns, offset) for curve in self.curves])
+
+    def change(self, columns: FloatArray, places: IntArray) -> FloatArray:
+        return np.column_stack([curve.change(columns, places) for curve in self.curves])
+
+    def log_density(self, child: FloatArray, predictor: FloatArray) -> FloatArray:
+        parts = zip(self._read(child), predictor.T, strict=True)
+        return np.asarray(sum(np.where(kept, one.log_density(values, eta), 0.0) for (one, values, kept), eta in parts))
+
+    def candidates(self, predictor: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws of the child at some predictors, shape (rows, count)."""
+        first, second = np.clip(predictor, -_CAP, _CAP).T
+        variance = np.full((1, 1), 1.0 / self.curves[0].precision)
+        return self.family.draw((first + 1j * second)[:, None], rng.random((len(predictor), count)), variance)
 
 
 def _clipped(eta: FloatArray, offset: FloatArray | None) -> FloatArray:

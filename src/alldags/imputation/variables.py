@@ -10,7 +10,7 @@ import numpy as np
 from alldags.families.base import Family
 from alldags.families.student import Student
 from alldags.families.yes_no import Bernoulli
-from alldags.imputation.regressions import Curve, Normal, Regression, Softmax
+from alldags.imputation.regressions import Curve, Divided, Normal, Regression, Softmax
 from alldags.typing import BoolArray, FloatArray
 
 
@@ -64,7 +64,7 @@ class Variable:
         if self.choices is not None:
             return Softmax(len(self.choices)) if len(self.choices) > 2 else Curve(Bernoulli())
         if self.family is not None and not self.family.is_line:
-            return Curve(self.family)
+            return Divided(self.family) if self.family.parts else Curve(self.family)
         return Normal(self.family if isinstance(self.family, Student) else None)
 
     def unit(self) -> tuple[float, float]:

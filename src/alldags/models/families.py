@@ -16,6 +16,7 @@ from alldags.data.source import Source
 from alldags.errors import DataError, GraphError, did_you_mean
 from alldags.families.base import Family
 from alldags.families.categorical import MOST_LEVELS, Categorical
+from alldags.families.hurdle import Hurdle
 from alldags.families.kinds import FAMILIES, is_family
 from alldags.families.student import Student
 from alldags.families.survival import Survival
@@ -31,8 +32,8 @@ from alldags.wording import option
 Families: TypeAlias = Literal["auto", "normal"] | Mapping[str, str | Family]
 _NORMAL = "normal"
 _LARGEST_OFFSET = 300.0  # exp of more overflows, with what causes add
-# with settings after colons on a command line: "survival:died:joined", "categorical:north"
-_WITH_WORDS: dict[str, Callable[..., Family]] = {"survival": Survival, "categorical": Categorical}
+# with settings after colons on a command line: "survival:died:joined", "categorical:north", "hurdle:lognormal"
+_WITH_WORDS: dict[str, Callable[..., Family]] = {"survival": Survival, "categorical": Categorical, "hurdle": Hurdle}
 _MOST_WORDS = 2
 
 

@@ -21,6 +21,7 @@ from alldags.models.prior_inside import block_terms, log_acyclic, stated_inside
 from alldags.models.store import BlockKey, NodeKey, NodeStore
 from alldags.nodes.build import Cleared, NodeTerms, extended_terms, linear_terms
 from alldags.nodes.data import WorkingData
+from alldags.nodes.divided import DividedPosterior
 from alldags.nodes.posterior import NodePosterior
 from alldags.nodes.presence import presences
 from alldags.nodes.problem import NodeProblem
@@ -235,10 +236,7 @@ class FittedGraph:
 
     def columns(self, child: str) -> Columns:
         """Return what a child is regressed on."""
-        node = self.node(child)
-        if isinstance(node, CurvedPosterior):
-            return node.over_columns.columns
-        return straight_columns(node.parents, self.data)
+        return columns_of(self.node(child), self.data)
 
     def _prior_of(self, child: str) -> Prior:
         return block_prior(self.prior) if child in self._tied else self.prior
@@ -369,3 +367,14 @@ class FittedGraph:
         if value is None:
             raise meetings.refusal("evidence", "no evidence", {"no evidence": (self._store.engine.name,)})
         return value
+
+
+def columns_of(node: NodePosterior, data: WorkingData) -> Columns:
+    """Return what a node is regressed on; of several regressions, the columns of all, one after the other."""
+    if isinstance(node, CurvedPosterior):
+        return node.over_columns.columns
+    if isinstance(node, DividedPosterior):
+        parts = [columns_of(part, data) for part in node.parts]
+        center, scale = (np.concatenate([getattr(part, name) for part in parts]) for name in ("center", "scale"))
+        return Columns(tuple(column for part in parts for column in part.made), center, scale)
+    return straight_columns(node.parents, data)

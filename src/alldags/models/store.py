@@ -180,7 +180,7 @@ class NodeStore:
     @property
     def shows(self) -> bool:
         """Whether long work has a bar."""
-        return self._progress
+        return self.progress
 
     def fitted_blocks(self) -> Iterator[BlockPosterior]:
         """Yield the blocks fitted so far."""

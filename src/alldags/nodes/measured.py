@@ -84,6 +84,12 @@ def _mapping(word: str, given: Any) -> Mapping[str, float]:
 
 
 def _checked(word: str, name: str, value: Any) -> None:
+    if isinstance(value, Sequence):
+        raise DataError(
+            f"{word} of {name!r} must be a number, got {value!r}; of several measurements of one thing put the mean "
+            f"into the column {name!r}, and say as error_sd what single rows differ by between them, over the root of "
+            "their number"
+        )
     most = 1.0 if word == "reliability" else np.inf
     if not 0.0 < checks.finite(f"{word} of {name!r}", value) <= most:
         said = "above 0 and at most 1" if word == "reliability" else "positive"

@@ -281,7 +281,8 @@ class StudentNoise(Noise):
     Parameters
     ----------
     df
-        Degrees of freedom, above 2. Few make tails heavy; above about 30 the noise is all but normal.
+        Degrees of freedom, above 2. Few make tails heavy; above about 30 the noise is all but normal. None: those of
+        each regression are learned.
     shape, rate
         Of the gamma prior of the precision, in working units.
 
@@ -289,15 +290,16 @@ class StudentNoise(Noise):
     --------
     >>> import alldags as ad
     >>> ad.Prior(noise=ad.priors.StudentNoise()).noise
-    StudentNoise(df=4.0, shape=0.0, rate=0.0)
+    StudentNoise(df=None, shape=0.0, rate=0.0)
     """
 
-    df: float = 4.0
+    df: float | None = None
     shape: float = 0.0
     rate: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.above("StudentNoise df", self.df, 2, PriorError)
+        if self.df is not None:
+            checks.above("StudentNoise df", self.df, 2, PriorError)
         _check_shape("StudentNoise shape", self.shape)
         checks.not_negative("StudentNoise rate", self.rate, PriorError)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from alldags import checks
 from alldags.answers.comparison import STEP
+from alldags.answers.pushed import DIVIDED
 from alldags.answers.ratios import odds_ratio, ratio
 from alldags.assumptions.notes import changing_ratio
 from alldags.effects.quantity import Quantity
@@ -75,6 +76,8 @@ def _check_family(effect: Effect) -> None:
             f"{effect.outcome!r} has several log odds, one for each pair of levels; use the effect itself, or "
             "probability.levels()"
         )
+    if effect.posterior.workings.data.families[effect.outcome].parts:
+        raise AlldagsError(DIVIDED.format(name=effect.outcome))
 
 
 def _on_link(effect: Effect, scale: str) -> Effect:

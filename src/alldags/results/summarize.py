@@ -19,6 +19,7 @@ from alldags.effects.quantity import Quantity
 from alldags.effects.regression import Regression, on_either_side
 from alldags.engines import engine_words
 from alldags.engines.weighted.posterior import FamilyDiagnostics
+from alldags.families.base import Family
 from alldags.families.categorical import Categorical
 from alldags.families.survival import Survival
 from alldags.kinds import MEASURES
@@ -26,6 +27,7 @@ from alldags.models.fitted import FittedGraph
 from alldags.models.mixture import Mixture
 from alldags.models.pair import as_averaged
 from alldags.nodes.data import ChildData, WorkingData
+from alldags.nodes.divided import parts_of
 from alldags.results.effect_checks import least_squares_on
 from alldags.results.hidden_line import has_sensitivity, hidden_line
 from alldags.results.linked import bends
@@ -175,10 +177,13 @@ def _ratio(quantity: Quantity, level: float) -> Ratio:
     return Ratio(quantity.median, *quantity.interval(level))
 
 
-def _seen(data: WorkingData, family: Survival) -> float:
-    """Return the number of events of a survival time."""
+def _seen(data: WorkingData, child: str, family: Family) -> float:
+    """Return the number of events of a survival time, of rows with some of an amount, else the sum of the values."""
     assert data.table is not None
-    return float(data.table.column(family.event).sum())
+    if isinstance(family, Survival):
+        return float(data.table.column(family.event).sum())
+    look = data.look(child)
+    return float((data.table.column(child) > 0.0).sum()) if family.parts else round(look.mean * look.rows, 6)
 
 
 def _not_normal(effect: Effect) -> tuple[NotNormal, ...]:
@@ -188,11 +193,9 @@ def _not_normal(effect: Effect) -> tuple[NotNormal, ...]:
         for child in total.span.reached:
             family = total.model.data.families.get(child)
             if family is not None:
+                events, until = _seen(total.model.data, child, family), getattr(family, "until", None)
                 look = total.model.data.look(child)
-                events, until = round(look.mean * look.rows, 6), None
                 rows = total.model.data.pooled.rows if math.isnan(look.rows) else look.rows
-                if isinstance(family, Survival):
-                    events, until = _seen(total.model.data, family), family.until
                 found[child] = NotNormal(child, family.name, events, rows, until)
     return tuple(found.values())
 
@@ -202,8 +205,8 @@ def engine_names(effect: Effect) -> dict[str, str]:
     names = dict(effect.uncertainty.engines)
     for total in effect.workings.totals.items:
         for node in total.nodes():
-            found = node.diagnostics
-            if isinstance(found, FamilyDiagnostics) and not found.fallback:
+            parts = [part.diagnostics for part in parts_of(node)]
+            if all(isinstance(found, FamilyDiagnostics) and not found.fallback for found in parts):
                 names[node.problem.child] = "weighted"
     return names
 
@@ -215,7 +218,7 @@ def _heavy_tails(effect: Effect) -> tuple[HeavyTails, ...]:
             its = node.diagnostics
             if isinstance(its, FamilyDiagnostics) and math.isfinite(its.df):
                 name = node.problem.child
-                found[name] = HeavyTails(name, its.df, its.light, its.rows, its.least_weight)
+                found[name] = HeavyTails(name, its.df, its.light, its.rows, its.least_weight, its.df_sd)
     return tuple(found.values())
 
 

@@ -71,7 +71,7 @@ def _what(summary: EffectSummary, version: str) -> str:
 def _model(summary: EffectSummary) -> str:
     """Name the kind of model, with the regressions that are not linear."""
     others = [f"a {KINDS[item.family].regression} regression of {item.name}" for item in summary.not_normal]
-    noise = [f"Student-t noise of {item.name} ({item.df:g} degrees of freedom)" for item in summary.heavy_tails]
+    noise = [f"Student-t noise of {item.name} ({item.degrees})" for item in summary.heavy_tails]
     bends = " whose regressions may bend and differ between rows" if bends_anywhere(summary) else ""
     if not others and bends:
         return f"structural causal model{bends}"

@@ -99,7 +99,10 @@ def _its_mean(summary: EffectSummary) -> str:
 
 def _heavy_remark(summary: EffectSummary) -> str:
     """Say whose noise has heavy tails, and how many rows count less for it."""
-    return " ".join(_heavy_words(item) for item in summary.heavy_tails)
+    if not summary.heavy_tails:
+        return ""
+    said = [_heavy_words(item) for item in summary.heavy_tails]
+    return " ".join([*said, "It is taken to be symmetric: the answer is about the mean if it is."])
 
 
 def _heavy_words(item: HeavyTails) -> str:
@@ -109,7 +112,7 @@ def _heavy_words(item: HeavyTails) -> str:
         verb = "counts" if item.light == 1 else "count"
         share = f"{item.light:,} of {item.rows:,.0f} rows {verb}"
         counted = f"{share} less than a quarter of one, the least {item.least_weight:.2g}"
-    return f"The noise of {item.name} may have heavy tails (Student's t, {item.df:g} degrees of freedom): {counted}."
+    return f"The noise of {item.name} may have heavy tails (Student's t, {item.degrees}): {counted}."
 
 
 def _open_remark(summary: EffectSummary) -> str:

@@ -179,8 +179,8 @@ class HeavyTails:
     ----------
     name
         Of the variable.
-    df
-        Degrees of freedom of the noise.
+    df, df_sd
+        Degrees of freedom of the noise; posterior mean and standard deviation where they were learned, else 0.
     light, rows
         Number of rows that count less than a quarter of a row of a normal node, and of all.
     least_weight
@@ -192,6 +192,13 @@ class HeavyTails:
     light: int
     rows: float
     least_weight: float
+    df_sd: float = 0.0
+
+    @property
+    def degrees(self) -> str:
+        """The degrees of freedom in words."""
+        about = f"about {self.df:.2g} degrees of freedom, learned"
+        return about if self.df_sd else f"{self.df:g} degrees of freedom"
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,3 +103,39 @@ class SettingsPosterior(NodePosterior):
         order = rng.permutation(size)
         coefficients = np.concatenate([piece[0] for piece in pieces])[order]
         return coefficients, np.concatenate([piece[1] for piece in pieces])[order]
+
+
+class PartsPosterior(SettingsPosterior):
+    """The same of regressions that differ in something else than hyperparameters, each with a prior probability.
+
+    Parameters
+    ----------
+    problem
+        Names and priors.
+    parts, log_shares
+        Their posteriors, and the logarithms of their prior probabilities.
+    what
+        What they differ in, in words.
+    """
+
+    def __init__(
+        self, problem: NodeProblem, parts: Sequence[NodePosterior], log_shares: Sequence[float], what: str
+    ) -> None:
+        super().__init__(problem, parts)
+        self._log_shares, self._what = np.array(log_shares), what
+
+    @cached_property
+    def _log_weights(self) -> FloatArray:
+        evidences = [part.log_evidence for part in self.parts]
+        if any(value is None for value in evidences):
+            raise EngineError(f"the engine {self.diagnostics.engine!r} gives no evidence to weigh {self._what} by")
+        return np.asarray(self._log_shares + np.array(evidences, dtype=float))
+
+    def mean_given(self, parent: int, present: bool) -> FloatArray | None:
+        """Return the mean given one edge; the parts are weighed anew."""
+        means = [(weight, part, part.mean_given(parent, present)) for weight, part in self._heavy]
+        if any(part.inclusion is None or mean is None for _, part, mean in means):
+            return None
+        chance = np.array([p * (part.inclusion[parent] if present else 1.0 - part.inclusion[parent])  # type: ignore[index]
+                           for p, part, _ in means])  # fmt: skip
+        return np.asarray(chance @ np.array([mean for _, _, mean in means]) / chance.sum())

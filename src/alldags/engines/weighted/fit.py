@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from alldags.engines.weighted.design import Design
 from alldags.engines.weighted.expansion import Expanded, expanded_again, expanded_around, expanded_posterior
 from alldags.engines.weighted.posterior import FamilyDiagnostics, WeightedPosterior
 from alldags.engines.weighted.weighing import WeightedDraws, draws_for, weigh
-from alldags.families.base import Draws, RowSums
+from alldags.families.base import Draws, Family, RowSums
 from alldags.nodes.build import NodeTerms
 from alldags.nodes.posterior import Engine
 from alldags.nodes.rows import NodeRows
@@ -51,7 +52,15 @@ def fit_rows(
     like
         The same node in one of several tables that are much alike: it is expanded where that was.
     """
-    return fit_sums(Design.of(rows), terms, prior, engine, rng, size, samples, like)
+    from alldags.engines.weighted.averaged import averaged
+
+    def fit(family: Family, stream: np.random.Generator) -> WeightedPosterior:
+        own = replace(design, rows=replace(rows, family=family))
+        return fit_sums(own, terms, prior, engine, stream, size, samples, like)
+
+    design = Design.of(rows)
+    variants = rows.family.variants(design)
+    return averaged(rows.family, variants, fit, rng) if variants else fit(rows.family, rng)
 
 
 def fit_sums(

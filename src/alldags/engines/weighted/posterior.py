@@ -42,8 +42,9 @@ class FamilyDiagnostics(Diagnostics):
         Largest split R-hat of the fallback's chains; nan without fallback.
     converged
         False if neither weights nor chains can be trusted.
-    df
-        Degrees of freedom of heavy-tailed noise; nan for other families.
+    df, df_sd
+        Degrees of freedom of heavy-tailed noise; nan for other families. Posterior mean and standard deviation where
+        they were learned, else 0.
     light
         Number of rows that heavy tails give a weight below a quarter.
     least_weight, largest_weight
@@ -61,6 +62,7 @@ class FamilyDiagnostics(Diagnostics):
     r_hat: float = math.nan
     converged: bool = True
     df: float = math.nan
+    df_sd: float = 0.0
     light: int = 0
     least_weight: float = 1.0
     largest_weight: float = 1.0
@@ -222,7 +224,8 @@ class WeightedPosterior(NodePosterior):
         """
         place_rng, row_rng = rng.spawn(2) if self.family.is_line else (rng, rng)
         places = self.places(size, place_rng)
-        factors = self.family.row_factors(size, row_rng)
+        beside = None if self.weighted.beside is None else self.weighted.beside[places]
+        factors = self.family.row_factors(size, row_rng, beside)
         return self.weighted.coefficients[places], self.weighted.variance[places] * factors
 
     def draw_with_intercept(self, size: int, rng: np.random.Generator) -> Draws:
