@@ -122,8 +122,7 @@ class NewWorlds:
         return next((name for name, own in self.rows.data.categories.items() if column in own), column)
 
     def _level(self, name: str) -> FloatArray:
-        level = self.rows.uniforms[name]
-        return level[:, None] if level.ndim == 1 else level[:, self.block]
+        return self.rows.levels(name, self.block)
 
     def _noise(self, world: World, of: Regressed, known: _Known) -> FloatArray:
         """Return the noise of a normal variable at the rows' levels, in working units, shape (rows, draws)."""

@@ -26,6 +26,9 @@ MOST_BRANCHING = 6  # yes/no nodes on the way that are averaged over exactly; th
 Moves: TypeAlias = dict[str, FloatArray]
 """By how much columns of the treatment, and stops, are moved, in working units, shape (rows, 1 or draws) each."""
 
+_TURNS = np.sqrt([5.0, 2.0, 3.0, 7.0, 11.0, 13.0, 17.0, 19.0]) % 1.0  # multiples of each, and of all, lie evenly
+_LEVELS = 4  # of each row and draw, averaged over
+_LEAST_LEVEL = 1e-12  # of a distribution that reaches to infinity
 BLOCK_VALUES = 2**17  # rows times draws looked at together: they stay in the cache
 _BENT = 4  # times as many where nodes bend: a column is in few of the draws
 
@@ -41,8 +44,8 @@ class PushedRows:
     data
         Units of the variables.
     uniforms
-        For each stop that is not normal one number per row, the same for all draws, shape (rows,). In worlds it may be
-        another in each draw, shape (rows, draws).
+        For each stop that is not normal one number per row, shape (rows,), which is turned on from draw to draw. In
+        worlds it may be another in each draw, shape (rows, draws).
     weight
         How much each row counts, shape (rows,); None: all the same.
     folds
@@ -86,6 +89,19 @@ class PushedRows:
         """Return what is added to a predictor, shape (rows,)."""
         return None if family.offset is None else self.rows.values[family.offset]
 
+    def levels(self, name: str, block: slice, shift: float = 0.0) -> FloatArray:
+        """Return at which level of its distribution a stop lies in each row and draw, shape (rows, draws).
+
+        A row has another level in each draw, so that all draws together are averaged over its distribution. All are
+        further on by a `shift`.
+        """
+        own = self.uniforms[name]
+        if own.ndim == 2:
+            return own[:, block]
+        turn = _TURNS[list(self.uniforms).index(name) % len(_TURNS)]
+        turned = (own[:, None] + turn * np.arange(block.start, block.stop) + shift) % 1.0
+        return np.asarray(np.clip(turned, _LEAST_LEVEL, 1.0 - _LEAST_LEVEL))
+
     def moves(self, source: str, comparison: Comparison) -> tuple[Moves, Moves]:
         """Return the moves of the treatment's columns under both values, in working units, shape (rows, 1) each."""
         low, high = {}, {}
@@ -125,7 +141,7 @@ class Push:
         """Return the mean outcome of each row and draw, shape (rows, draws), under two moves of the treatment."""
         if self._sums_states:
             return self._over_states(0, low), self._over_states(0, high)
-        return self._last(self._moved_stops(low)), self._last(self._moved_stops(high))
+        return self._over_levels(low), self._over_levels(high)
 
     # -- stops ---------------------------------------------------------------------------------------------------------
 
@@ -139,13 +155,18 @@ class Push:
         no = self._over_states(place + 1, {**moves, name: self._move_to(name, 0.0)})
         return np.asarray(no + mean * (yes - no))
 
-    def _moved_stops(self, moves: Moves) -> Moves:
-        """Return the moves of all stops; yes/no and counts at the row's own level of their distribution."""
+    def _over_levels(self, moves: Moves) -> FloatArray:
+        """Average over a few levels of the distributions of stops, evenly apart: less chance in each draw."""
+        times = _LEVELS if any(self._samples[name].family is not None for name in self._route.stops) else 1
+        return np.asarray(sum(self._last(self._moved_stops(moves, i / times)) for i in range(times)) / times)
+
+    def _moved_stops(self, moves: Moves, shift: float = 0.0) -> Moves:
+        """Return the moves of all stops; yes/no and counts at a level of their distribution."""
         found = dict(moves)
         for name in self._route.stops:
             family = self._samples[name].family
             if family is not None:
-                level, apart = self._rows.uniforms[name][:, None], self._samples[name].apart(self.block)
+                level, apart = self._rows.levels(name, self.block, shift), self._samples[name].apart(self.block)
                 found[name] = self._move_to(name, family.draw(self._predictor(name, found), level, apart))
             else:
                 found[name] = self._change(name, found)

@@ -254,8 +254,7 @@ class Worlds:
 
     def _drawn(self, name: str, family: Family, eta: FloatArray, *, afresh: bool = False) -> FloatArray:
         """Return the values at the rows' levels of a distribution, or at those of other rows, shape (rows, draws)."""
-        level = self.rows.uniforms[name][self._lot if afresh else slice(None)]
-        level = level[:, None] if level.ndim == 1 else level[:, self.block]
+        level = self.rows.levels(name, self.block)[self._lot if afresh else slice(None)]
         if self._keeps:
             low, high = self._levels(name)
             level = low + level * (high - low)
