@@ -16,8 +16,9 @@ from test_meetings import NAMES, OPTIONS, ROWS, Study, refused, told
 
 CHANCE = {  # answers that are drawn or sampled, with the standard deviations by which two runs may differ
     "yes/no outcome": 0.1, "yes/no mediator": 0.1, "count": 0.1, "survival": 0.15, "heavy tails": 0.15,
-    "log-normal": 0.1, "gamma": 0.1, "amount between": 0.1, "grade": 0.1, "grade between": 0.1, "curves": 0.1,
-    "impute": 0.35, "gibbs": 0.3, "mcmc": 0.15, "hidden": 0.1,
+    "log-normal": 0.1, "gamma": 0.1, "amount between": 0.1, "grade": 0.1, "grade between": 0.1,
+    "hurdle between": 0.1, "levels between": 0.1, "curves": 0.1, "impute": 0.35, "gibbs": 0.3, "mcmc": 0.15,
+    "hidden": 0.1,
 }  # fmt: skip
 SINGLE = [(), *((name,) for name in OPTIONS)]
 UNITS_MATTER = {"paper", "known noise", "vb", "em", "gibbs", "k2", "full"}  # raw units, or priors that know them

@@ -255,6 +255,7 @@ GROUPED: dict[str, Ask] = {  # methods of the groups `Effect.uncertainty`, `.pro
     "uncertainty.widened_level": lambda e: e.uncertainty.widened_level(np.linspace(0.1, 0.2, 5)),
     "probability.above": lambda e: e.probability.above(0.1),
     "probability.modifiers": lambda e: e.probability.modifiers(),
+    "probability.levels": lambda e: e.probability.levels(),
     "checks.placebo": lambda e: e.checks.placebo(3, rng=1).means,
     "checks.stability": lambda e: e.checks.stability(),
     "to.datatree": lambda e: e.to.datatree(40, rng=1)["posterior"]["effect"].values,

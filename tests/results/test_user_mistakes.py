@@ -152,4 +152,5 @@ def test_sampled_errors_are_never_absurdly_small(study):
 
 def test_moments_can_be_summed():
     part = ad.Moments.from_table(np.arange(6.0).reshape(3, 2), names=["x", "y"])
-    assert sum([part, part]).n == 6
+    with pytest.warns(ad.AlldagsWarning, match="added twice"):
+        assert sum([part, part]).n == 6

@@ -313,7 +313,7 @@ def test_completed_tables_must_be_copies_of_one(tables, words):
 def test_completed_tables_must_be_complete(rng, holes):
     full = next(Holes(NAMES, holes).completed(1, rng))
     frames = [pd.DataFrame(table, columns=NAMES) for table in (full, holes)]
-    with pytest.raises(DataError, match="missing values in columns"):
+    with pytest.raises(DataError, match=r"ad\.Imputed tables and gaps of .* complete these columns, too"):
         fit(ad.Imputed(frames), GRAPH)
     with pytest.raises(
         DataError, match=r"ad\.Imputed tables and missing='drop' .* nothing is missing in them; leave out"

@@ -109,6 +109,7 @@ def edges_table(models: Mixture[FittedGraph], edges: Sequence[Edge]) -> Table:
     if np.isnan(posterior).any():
         name, note = "shrinkage", NOT_A_PROBABILITY
         posterior = models.average_array(lambda model: _edge_values(model, edges, "shrinkage"))
+    posterior = np.minimum(posterior, 1.0)  # sums of weights round to a little more
     prior = [models.prior_average(lambda model, edge=edge: edge_prior(model, edge)) for edge in edges]  # type: ignore[misc]
     columns: dict[str, list[Any]] = {"cause": [c for c, _ in edges], "effect": [e for _, e in edges]}
     columns |= {"prior": prior, name: posterior.tolist()}

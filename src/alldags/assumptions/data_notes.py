@@ -279,12 +279,14 @@ def _skewed_note(effect: ExaminedEffect, seen: Seen) -> Iterator[Note]:
             f"{name} is an amount with zeros: {better} takes whether there is any and how much for two regressions, "
             "which fits such outcomes better than lines",
             "check",
+            short=f"{name} is an amount with zeros, which the family hurdle fits better than lines",
         )
     elif look.ends[0] > 0.0 and not look.is_whole:
         yield Note(
             f"{name} is positive and skewed: {better} (or 'lognormal') lets causes multiply its mean, and noise grow "
             "with it, which fits such outcomes better than lines",
             "check",
+            short=f"{name} is positive and skewed, which the family gamma fits better than lines",
         )
 
 

@@ -356,9 +356,16 @@ def _pushed(effect: ExaminedEffect) -> Iterator[Note]:
         yield Note(f"{effect.answer.target.count:,.0f} rows were pushed through {count} regression{'s' * (count > 1)}")
 
 
+def no_line(effect: ExaminedEffect) -> str:
+    """Return why straight lines have no answer, for a sentence; empty if they have one."""
+    data = effect.posterior.workings.data
+    names = (effect.outcome, *(name for name in effect.workings.reached if name in data.categories))
+    return next((f"{name!r}, which {why}" for name in names if (why := data.why_no_line(name))), "")
+
+
 def _straight(effect: ExaminedEffect, bends: bool) -> Iterator[Note]:
     """Say that straight lines would give another answer."""
-    if not effect.posterior.workings.data.has_values(effect.outcome):
+    if no_line(effect):
         return
     straight = effect.checks.straight_line
     if not abs(straight.mean - effect.mean) > LARGE_SHIFT * effect.sd:

@@ -34,6 +34,7 @@ def graph(file: Path, *, draw: Path | None = None, as_json: Json = False) -> Non
 
 
 def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
+    unstated = candidate.unstated
     return {
         "schema": "alldags.graph/1",
         "variables": list(candidate.variables),
@@ -43,6 +44,7 @@ def _graph_facts(candidate: CandidateGraph) -> dict[str, Any]:
         "instruments": [{"instrument": a, "treatment": b, "valid": v} for (a, b), v in candidate.declared.items()],
         "log10_graphs": candidate.log10_graphs,
         "blocks": [list(block) for block in candidate.blocks],
+        **({"unstated": [list(edge) for edge in candidate.edges if edge in unstated]} if unstated else {}),
         **({} if candidate.calibrate else {"calibrate": False}),
     }
 

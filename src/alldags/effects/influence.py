@@ -311,7 +311,7 @@ def edge_probability(model: FittedGraph, edge: Edge) -> float:
     if edge not in model.graph.edges:
         return 0.0
     margin = model.margin(effect)
-    return math.nan if margin.inclusion is None else float(margin.inclusion[margin.parents.index(cause)])
+    return math.nan if margin.inclusion is None else min(float(margin.inclusion[margin.parents.index(cause)]), 1.0)
 
 
 def _node_influences(part: Slope, mean: float, wanted: frozenset[Edge] | None) -> Iterator[EdgeInfluence | None]:

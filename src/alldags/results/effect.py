@@ -715,7 +715,7 @@ class Effect:
         --------
         >>> import alldags as ad
         >>> study = ad.datasets.example()
-        >>> graph = study.graph.with_hidden("smoking", "risk", 1.0)
+        >>> graph = study.graph.with_hidden("smoking", "risk", 1.0).with_edge("smoking", "risk", 1.0)
         >>> hidden = ad.fit(study.table, graph, terms=None, rng=0).effect("smoking", "risk").hidden
         >>> hidden.identified, round(hidden.causes["smoking", "risk"].learned, 1)
         (0.0, 0.0)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from alldags.answers.levels import change_of, is_category
+from alldags.assumptions.notes import no_line
 from alldags.assumptions.placebo import Placebo, placebo
 from alldags.assumptions.stability import stability
 from alldags.effects.link_check import LinkCheck
@@ -84,10 +85,8 @@ class EffectChecks:
     @cached_property
     def straight_line(self) -> Effect:
         """The answer with straight lines through all children, as ``families="normal"`` without terms gives it."""
-        if why := self.effect.posterior.workings.data.why_no_line(self.effect.outcome):
-            raise AlldagsError(
-                f"no straight line goes through {self.effect.outcome!r}, which {why}; use the effect itself"
-            )
+        if why := no_line(self.effect):
+            raise AlldagsError(f"no straight line goes through {why}; use the effect itself")
         return self.effect.posterior.asked(replace(self.effect._question, straight=True))
 
     @cached_property

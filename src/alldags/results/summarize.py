@@ -13,6 +13,7 @@ from alldags.answers.pushed import PushedAnswer
 from alldags.answers.ratios import has_ratio
 from alldags.answers.tables import straight_probability
 from alldags.answers.treatment_values import treatment_word
+from alldags.assumptions.notes import no_line
 from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_effect
 from alldags.effects.quantity import Quantity
@@ -152,7 +153,7 @@ def _by_kind(effect: Effect, level: float) -> dict[str, Any]:
         "risk_ratio": _ratio(effect.on("ratio"), level) if has_ratio(effect.measure) else None,
         "odds_ratio": _ratio(effect.on("odds ratio"), level) if effect.measure == "risk" else None,
         "not_normal": _not_normal(effect),
-        "mean_straight_line": effect.checks.straight_line.mean if _has_values(effect) else None,
+        "mean_straight_line": None if no_line(effect) else effect.checks.straight_line.mean,
     }
 
 

@@ -9,6 +9,8 @@ from alldags.errors import GraphError
 from alldags.graph.candidate import CandidateGraph
 from alldags.graph.formats.document import graph_from_document
 
+_FACTS = ("schema", "layers", "log10_graphs", "blocks", "unstated")
+
 
 def parse(text: str, probability: float | None) -> CandidateGraph:
     """Read a graph from JSON."""
@@ -27,7 +29,14 @@ def _without_facts(document: Any) -> Any:
     """Leave out what ``alldags graph --json`` adds to a graph."""
     if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("alldags.graph/"):
         return document
-    return {key: value for key, value in document.items() if key not in ("schema", "layers", "log10_graphs", "blocks")}
+    unstated = {(edge[0], edge[1]) for edge in document.get("unstated", ())}
+    kept = {key: value for key, value in document.items() if key not in _FACTS}
+    if unstated:
+        kept["edges"] = [
+            {"cause": edge["cause"], "effect": edge["effect"]} if (edge["cause"], edge["effect"]) in unstated else edge
+            for edge in kept["edges"]
+        ]
+    return kept
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
