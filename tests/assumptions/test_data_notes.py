@@ -348,3 +348,14 @@ def test_codes_are_noted_only_where_a_category_is_an_answer_to_the_same_question
         "named": effect(table(school=codes), "school", categories=["school"]),
     }
     assert [name for name, one in asked.items() if any("codes or amounts" in note for note in one.notes)] == []
+
+
+@pytest.mark.parametrize(("probability", "said"), [(None, False), (0.02, False), (0.5, True)])
+def test_many_candidates_of_which_few_are_expected_are_no_trouble(probability, said):
+    rng = np.random.default_rng(0)
+    names = [f"c{i}" for i in range(70)]
+    table = dict(zip(names, rng.standard_normal((70, 100)), strict=True))
+    table |= {"y": table["c0"] + rng.standard_normal(100)}
+    graph = ad.CandidateGraph.from_tiers([names, ["y"]], probability)
+    notes = ad.fit(table, graph, terms=None, rng=0).effect("c0", "y").notes
+    assert any("more than half the 100 rows" in note for note in notes) is said

@@ -19,6 +19,7 @@ from alldags.engines.mixtures.node import NOT_USED, ONE_SETTING
 from alldags.engines.weighted.posterior import WeightedPosterior
 from alldags.families.survival import Survival
 from alldags.kinds import MEASURES
+from alldags.models.number import expects_few
 from alldags.nodes.posterior import NodePosterior
 from alldags.notes import Note, in_order
 from alldags.show.numbers import number, percent
@@ -179,11 +180,13 @@ def _regression_note(effect: ExaminedEffect) -> Iterator[Note]:
 
 
 def _many_candidates_note(effect: ExaminedEffect) -> Iterator[Note]:
-    """Say that there are too many candidates for intervals to be relied on."""
-    half = effect.posterior.rows / 2
+    """Say that there are too many candidates for intervals to be relied on, unless few of them are expected."""
+    posterior = effect.posterior
+    prior, half = posterior.workings.models.items[0].prior, posterior.rows / 2
     for child in effect.workings.reached:
-        count = max(len(graph.parents(child)) for graph in effect.posterior.graphs)
-        if count > half:
+        graph = max(posterior.graphs, key=lambda one, child=child: len(one.parents(child)))  # type: ignore[misc]
+        count = len(graph.parents(child))
+        if count > half and not expects_few(graph, prior, child, posterior.rows):
             yield Note(
                 f"{child!r} has {count} candidate causes, more than half the {effect.posterior.rows:g} rows: no prior "
                 "gives reliable intervals there; leave out causes that you can rule out",

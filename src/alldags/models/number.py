@@ -52,6 +52,13 @@ def uncounted(graph: CandidateGraph, prior: Prior, child: str) -> frozenset[str]
     return found if len(found) > MOST else frozenset()
 
 
+def expects_few(graph: CandidateGraph, prior: Prior, child: str, rows: float) -> bool:
+    """Tell whether the number of a child's causes is learned, or expected to be small beside the rows."""
+    if prior.edges is not None or uncounted(graph, prior, child):
+        return True
+    return sum(graph.edges[name, child] for name in graph.parents(child)) <= TENTH * rows
+
+
 def learning(prior: Prior) -> Prior:
     """Return the prior under which the number of causes is learned; stated probabilities are odds relative to it."""
     return replace(prior, edges=BetaBinomial(relative=True))
