@@ -16,22 +16,13 @@ from fuzz.judge import Finding
 Description = dict[str, Any]
 ROWS = (3, 5, 8, 20, 60, 60, 150, 150, 400)
 KINDS = (
-    "normal",
-    "normal",
-    "normal",
-    "yes/no",
-    "count",
-    "amount",
-    "grade",
-    "words",
-    "large",
-    "small",
-    "copy",
+    "normal", "normal", "normal", "yes/no", "count", "amount", "zeros", "grade", "words", "large", "small", "copy",
     "skewed",
-)
+)  # fmt: skip
 FAMILIES = {
     "yes/no": ("auto", "normal"), "count": ("poisson", "auto", "ordered"), "amount": ("lognormal", "gamma", "auto"),
-    "grade": ("ordered", "auto"), "normal": ("auto", "student"), "skewed": ("auto", "student"),
+    "grade": ("ordered", "auto"), "zeros": ("hurdle", "auto"), "words": ("categorical", "auto"),
+    "normal": ("auto", "student"), "skewed": ("auto", "student"),
 }  # fmt: skip
 ENGINES = ("auto",) * 8 + ("exact", "mcmc", "certified", "full", "k2")
 PRIORS: dict[str, Callable[[], ad.Prior]] = {
@@ -102,6 +93,8 @@ def column_of(kind: str, line: FloatArray, before: list[FloatArray], rng: np.ran
             return rng.poisson(np.exp(np.clip(0.3 * line, -5, 5))).astype(float)
         case "amount":
             return np.exp(np.clip(line + noise, -20, 20))
+        case "zeros":
+            return np.where(rng.logistic(size=rows) < line, np.exp(np.clip(line + noise, -20, 20)), 0.0)
         case "grade":
             return np.clip(np.round(line + noise), -1, 2) + 2.0
         case "words":

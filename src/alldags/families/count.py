@@ -19,7 +19,7 @@ from alldags.wording import option
 
 MOST_DISPERSION = 1.5
 _LINE_WORK = 12.0  # times as much work for a step along lines
-_MOST_COUNTED = 10_000
+_COUNTED = 300.0  # largest mean up to which probabilities are added up, one count after the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +85,10 @@ class Poisson(Canonical):
         """Return the count whose cumulative probability first reaches the level."""
         del apart
         mean = self.mean(eta)
-        mass = np.exp(-mean)
-        below, value = mass.copy(), np.zeros_like(mean)
-        count, open_ = 0, uniform > below
-        while open_.any() and count < _MOST_COUNTED:
-            count += 1
-            mass = mass * mean / count
-            value[open_] += 1.0
-            below += mass
-            open_ &= uniform > below
+        large = mean > _COUNTED
+        value = _counted(np.where(large, 0.0, mean), uniform)
+        if large.any():
+            value[large] = _looked_up(mean[large], np.broadcast_to(uniform, mean.shape)[large])
         return value
 
     def bracket(
@@ -149,3 +144,25 @@ def _advance(
     from alldags.kernels.counts import run_count_chain
 
     run_count_chain(rng, *rows, information, *prior, state.present, state.z, state.place, out)
+
+
+def _counted(mean: FloatArray, level: FloatArray) -> FloatArray:
+    """Return quantiles of Poisson distributions, by adding up probabilities."""
+    mass = np.exp(-mean)
+    below, value = mass.copy(), np.zeros_like(mean)
+    count, open_ = 0, level > below
+    while open_.any() and count < 4.0 * _COUNTED:
+        count += 1
+        mass = mass * mean / count
+        value[open_] += 1.0
+        below += mass
+        open_ &= level > below
+    return value
+
+
+def _looked_up(mean: FloatArray, level: FloatArray) -> FloatArray:
+    """Return the same of large means, infinite where the mean is."""
+    from scipy.special import pdtrik
+
+    found = np.ceil(pdtrik(level, np.where(np.isfinite(mean), mean, 1.0)))
+    return np.asarray(np.where(np.isfinite(mean), found, np.inf))
