@@ -374,3 +374,17 @@ def test_graphs_may_disagree_about_the_causes_of_levels():
     assert np.isfinite(found.effect("new", "way").sd)
     with pytest.raises(ad.AlldagsError, match="disagree about what may act on 'way'"):
         fit(table(), both, families="normal", rng=0)
+
+
+def test_a_category_may_act_through_another():
+    rng = np.random.default_rng(0)
+    kind, way = rng.choice(list("abcd"), 200), rng.choice(list("pqrs"), 200)
+    way[kind == "a"] = rng.choice(list("pp"), (kind == "a").sum())
+    y = (way == "p") + rng.standard_normal(200)
+    graph_of_three = ad.CandidateGraph.from_order(["kind", "way", "y"], 0.5)
+    effect = ad.fit({"kind": kind, "way": way, "y": y}, graph_of_three, terms=None, rng=0).effect("kind", "y")
+    assert "kind" in str(effect)
+    first = effect.contrast("b", "a")
+    assert first.mean > 0.0
+    with pytest.raises(ad.AlldagsError, match=r"levels of 'way'.* Prior\(link=0\.0\)"):
+        _ = first.checks.confounder_link

@@ -28,7 +28,7 @@ Moves: TypeAlias = dict[str, FloatArray]
 
 _TURNS = np.sqrt([5.0, 2.0, 3.0, 7.0, 11.0, 13.0, 17.0, 19.0]) % 1.0  # multiples of each, and of all, lie evenly
 _LEVELS = 4  # of each row and draw, averaged over
-_LEAST_LEVEL = 1e-12  # of a distribution that reaches to infinity
+_OUTERMOST = 1000  # rows at least, of which the outermost level of a distribution is that of one
 BLOCK_VALUES = 2**17  # rows times draws looked at together: they stay in the cache
 _BENT = 4  # times as many where nodes bend: a column is in few of the draws
 
@@ -92,15 +92,17 @@ class PushedRows:
     def levels(self, name: str, block: slice, shift: float = 0.0) -> FloatArray:
         """Return at which level of its distribution a stop lies in each row and draw, shape (rows, draws).
 
-        A row has another level in each draw, so that all draws together are averaged over its distribution. All are
-        further on by a `shift`.
+        A row has another level in each draw, so that all draws together are averaged over its distribution, as far out
+        as so many rows reach: the mean of what is exponential in a skewed mediator may be infinite. All are further on
+        by a `shift`.
         """
         own = self.uniforms[name]
         if own.ndim == 2:
             return own[:, block]
         turn = _TURNS[list(self.uniforms).index(name) % len(_TURNS)]
         turned = (own[:, None] + turn * np.arange(block.start, block.stop) + shift) % 1.0
-        return np.asarray(np.clip(turned, _LEAST_LEVEL, 1.0 - _LEAST_LEVEL))
+        least = 0.5 / max(self.count, _OUTERMOST)
+        return np.asarray(np.clip(turned, least, 1.0 - least))
 
     def moves(self, source: str, comparison: Comparison) -> tuple[Moves, Moves]:
         """Return the moves of the treatment's columns under both values, in working units, shape (rows, 1) each."""

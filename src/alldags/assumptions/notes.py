@@ -144,7 +144,7 @@ def _checked_notes(effect: ExaminedEffect) -> Iterator[Note]:
 def _link_note(effect: ExaminedEffect) -> Iterator[Note]:
     """Say that the answer depends on whether what drives the treatment acts on the outcome, too."""
     bends = any(_bends(total) for total in effect.workings.totals.items)
-    if effect.posterior.workings.link == 0.0 or bends:
+    if effect.posterior.workings.link == 0.0 or bends or through_levels(effect):
         return
     check = effect.checks.confounder_link
     if abs(check.shift) <= LARGE_SHIFT:
@@ -359,10 +359,14 @@ def _pushed(effect: ExaminedEffect) -> Iterator[Note]:
         yield Note(f"{effect.answer.target.count:,.0f} rows were pushed through {count} regression{'s' * (count > 1)}")
 
 
+def through_levels(effect: ExaminedEffect) -> tuple[str, ...]:
+    """Return the categories that the treatment acts on, on the way to the outcome or as the outcome."""
+    return tuple(name for name in effect.workings.reached if name in effect.posterior.workings.data.categories)
+
+
 def no_line(effect: ExaminedEffect) -> str:
     """Return why straight lines have no answer, for a sentence; empty if they have one."""
-    data = effect.posterior.workings.data
-    names = (effect.outcome, *(name for name in effect.workings.reached if name in data.categories))
+    data, names = effect.posterior.workings.data, (effect.outcome, *through_levels(effect))
     return next((f"{name!r}, which {why}" for name in names if (why := data.why_no_line(name))), "")
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from alldags.answers.levels import change_of, is_category
-from alldags.assumptions.notes import no_line
+from alldags.assumptions.notes import no_line, through_levels
 from alldags.assumptions.placebo import Placebo, placebo
 from alldags.assumptions.stability import stability
 from alldags.effects.link_check import LinkCheck
@@ -80,6 +80,11 @@ class EffectChecks:
         >>> bool(abs(effect.checks.confounder_link.shift) < 0.5)
         True
         """
+        if levels := through_levels(self.effect):
+            raise AlldagsError(
+                f"no straight line goes through the levels of {levels[0]!r}, so that it is not known what the link "
+                "moves; compare with a fit with Prior(link=0.0)"
+            )
         return effect_link_check(self.effect)
 
     @cached_property

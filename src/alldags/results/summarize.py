@@ -13,7 +13,7 @@ from alldags.answers.pushed import PushedAnswer
 from alldags.answers.ratios import has_ratio
 from alldags.answers.tables import straight_probability
 from alldags.answers.treatment_values import treatment_word
-from alldags.assumptions.notes import no_line
+from alldags.assumptions.notes import no_line, through_levels
 from alldags.effects.influence import edge_probability, edge_raised
 from alldags.effects.prior_reach import prior_no_effect
 from alldags.effects.quantity import Quantity
@@ -273,7 +273,7 @@ def _directions(effect: Effect) -> dict[str, Any]:
 
 def _without_link(effect: Effect) -> float | None:
     """Return the mean without the confounder link; None without one, and where curves would have to be fitted anew."""
-    if not effect.posterior.workings.link or bends(effect):
+    if not effect.posterior.workings.link or bends(effect) or through_levels(effect):
         return None
     return effect.checks.confounder_link.mean_without
 
