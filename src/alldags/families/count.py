@@ -19,6 +19,7 @@ from alldags.wording import option
 
 MOST_DISPERSION = 1.5
 _LINE_WORK = 12.0  # times as much work for a step along lines
+_COUNTS_TELL = 1e7  # means up to which one count more or less is looked at
 _COUNTED = 300.0  # largest mean up to which probabilities are added up, one count after the other
 
 
@@ -161,8 +162,15 @@ def _counted(mean: FloatArray, level: FloatArray) -> FloatArray:
 
 
 def _looked_up(mean: FloatArray, level: FloatArray) -> FloatArray:
-    """Return the same of large means, infinite where the mean is."""
-    from scipy.special import pdtrik
+    """Return the same of large means, infinite where the mean is: the quantile of Cornish and Fisher, set right."""
+    from scipy.special import ndtri, pdtr
 
-    found = np.ceil(pdtrik(level, np.where(np.isfinite(mean), mean, 1.0)))
-    return np.asarray(np.where(np.isfinite(mean), found, np.inf))
+    z = ndtri(level)
+    with np.errstate(invalid="ignore"):
+        value = np.floor(mean + np.sqrt(mean) * z + (z * z - 1.0) / 6.0)
+    near = mean < _COUNTS_TELL
+    for step in (1.0, -1.0):
+        least = value[near] if step > 0.0 else value[near] - 1.0
+        reached = pdtr(least, mean[near]) >= level[near]
+        value[near] += np.where(reached == (step < 0.0), step, 0.0)
+    return np.asarray(np.where(np.isfinite(mean), value, np.inf))
